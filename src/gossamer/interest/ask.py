@@ -1,0 +1,74 @@
+"""The four questions every interest answers: matches, overlaps, contains, distance.
+
+Asked by handle, of the columns in which a book keeps interests. A box is stored as its two corners side by side, so that
+one question about one box touches one cache line in up to four attributes.
+
+Distance is 0 between boxes that overlap, else Euclidean over the *gaps*, each measured in widths of its attribute's domain.
+# Departs from the paper: the printed formula squares the overlapping dimensions too, so that two boxes alike in one
+# attribute and a hair apart in another would be far from each other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gossamer.arrays import Coordinates, Scales
+from gossamer.jit import kernel
+
+__all__ = ["HIGH", "LOW", "Interests", "contains", "distance", "matches", "overlaps"]
+
+LOW, HIGH = 0, 1
+"""The two corners of a box."""
+
+
+class Interests(NamedTuple):
+    """What each descriptor wants, by handle."""
+
+    boxes: Coordinates
+    """(B, 2, D) int64: lower and upper corner, both inside the box."""
+    scale: Scales
+    """(D,) float64: one over the width of each attribute's domain."""
+
+
+@kernel
+def matches(wants: Interests, handle: int, point: Coordinates) -> bool:
+    """Whether the point lies in the box; corners count."""
+    for d in range(point.shape[0]):
+        if point[d] < wants.boxes[handle, LOW, d] or point[d] > wants.boxes[handle, HIGH, d]:
+            return False
+    return True
+
+
+@kernel
+def overlaps(wants: Interests, one: int, other: int) -> bool:
+    """Whether some point lies in both boxes."""
+    boxes = wants.boxes
+    for d in range(boxes.shape[2]):
+        if boxes[one, LOW, d] > boxes[other, HIGH, d] or boxes[other, LOW, d] > boxes[one, HIGH, d]:
+            return False
+    return True
+
+
+@kernel
+def contains(wants: Interests, outer: int, inner: int) -> bool:
+    """Whether every point of the inner box lies in the outer."""
+    boxes = wants.boxes
+    for d in range(boxes.shape[2]):
+        if boxes[inner, LOW, d] < boxes[outer, LOW, d] or boxes[inner, HIGH, d] > boxes[outer, HIGH, d]:
+            return False
+    return True
+
+
+@kernel
+def distance(wants: Interests, one: int, other: int) -> float:
+    """Squared distance over the gaps between two boxes; 0.0 exactly when they overlap."""
+    boxes, total = wants.boxes, 0.0
+    for d in range(boxes.shape[2]):
+        gap = 0.0
+        if boxes[one, LOW, d] > boxes[other, HIGH, d]:
+            gap = float(boxes[one, LOW, d]) - float(boxes[other, HIGH, d])
+        elif boxes[other, LOW, d] > boxes[one, HIGH, d]:
+            gap = float(boxes[other, LOW, d]) - float(boxes[one, HIGH, d])
+        gap *= wants.scale[d]
+        total += gap * gap
+    return total

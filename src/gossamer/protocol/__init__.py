@@ -1,0 +1,1 @@
+"""One file a protocol: its Params, its moves as row kernels, and no more."""

@@ -42,6 +42,13 @@ class Purpose:
     SESSION = 40
     CHANGE = 41
     PUBLISHER = 42
+    PLACE = 43
+    WILDCARD = 44
+    WIDE = 45
+    CRASH = 46
+    SILENCE = 47
+    PARTITION = 48
+    REJOIN = 49
 
     SAMPLE = 64
     BLINDFOLD = 65

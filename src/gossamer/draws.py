@@ -9,14 +9,16 @@ a 64-bit draw does not cross into Python, where it would become an int that no l
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 
-from gossamer.jit import kernel
+from gossamer.jit import tiny
 
 __all__ = ["Purpose", "below", "draw", "mix", "uniform"]
 
 
-class Purpose:
+class Purpose(IntEnum):
     """What a draw is for. One number a purpose, for ever: a reused number would tie two choices together."""
 
     CYCLON_SENT = 1
@@ -64,7 +66,7 @@ _FRACTION = 2.0**-53
 _S11 = np.uint64(11)
 
 
-@kernel
+@tiny
 def mix(word: np.uint64) -> np.uint64:
     """Every bit of the answer depends on every bit of the word; one to one."""
     word = (word ^ (word >> _S30)) * _TWO
@@ -72,7 +74,7 @@ def mix(word: np.uint64) -> np.uint64:
     return word ^ (word >> _S31)
 
 
-@kernel
+@tiny
 def draw(seed: np.uint64, key: np.uint64, cycle: int, purpose: int, n: int) -> np.uint64:
     """64 random bits that belong to these five words alone.
 
@@ -86,13 +88,13 @@ def draw(seed: np.uint64, key: np.uint64, cycle: int, purpose: int, n: int) -> n
     return mix(mix(seed + _ONE ^ key) + when * _FOUR)
 
 
-@kernel
+@tiny
 def below(bits: np.uint64, bound: int) -> int:
     """A number in 0 .. bound-1 from the upper half of a draw; bound is at most 2**31."""
     return np.int64(((bits >> _S32) * np.uint64(bound)) >> _S32)  # type: ignore[return-value]
 
 
-@kernel
+@tiny
 def uniform(bits: np.uint64) -> float:
     """A float in [0, 1) from the upper 53 bits of a draw; exact, so equal in compiled and plain Python."""
     return float(bits >> _S11) * _FRACTION

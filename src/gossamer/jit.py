@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["cache_folder", "kernel", "sweep", "user_cache_folder"]
+__all__ = ["cache_folder", "kernel", "sweep", "tiny", "user_cache_folder"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -76,11 +76,23 @@ import numba  # noqa: E402  (its cache is set just below, before any kernel exis
 _use_cache()
 
 
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+
 def kernel(function: F) -> F:
-    """Compile a job on one row: loops and numbers only, no exceptions, numpy's division."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    """Compile a job on one row: loops and numbers only, no exceptions, numpy's division.
+
+    Compiled without numba's reference counting, which would count every column of every argument up and down at every
+    call (an exchange of Cyclon took seven times as long with it). So a kernel cannot allocate: room is an argument.
+    """
+    return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def tiny(function: F) -> F:
+    """A kernel of a few lines, set into whoever calls it."""
+    return numba.njit(forceinline=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def sweep(function: F) -> F:
-    """Compile a loop over a range of rows. An iteration writes its own row and nothing else."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    """Compile a loop over a range of rows. An iteration writes its own row and nothing else; nothing is allocated."""
+    return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]

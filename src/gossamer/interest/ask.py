@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gossamer.arrays import Coordinates, Scales
-from gossamer.jit import kernel
+from gossamer.jit import tiny
 
 __all__ = ["HIGH", "LOW", "Interests", "contains", "distance", "matches", "overlaps"]
 
@@ -30,7 +30,7 @@ class Interests(NamedTuple):
     """(D,) float64: one over the width of each attribute's domain."""
 
 
-@kernel
+@tiny
 def matches(wants: Interests, handle: int, point: Coordinates) -> bool:
     """Whether the point lies in the box; corners count."""
     for d in range(point.shape[0]):
@@ -39,7 +39,7 @@ def matches(wants: Interests, handle: int, point: Coordinates) -> bool:
     return True
 
 
-@kernel
+@tiny
 def overlaps(wants: Interests, one: int, other: int) -> bool:
     """Whether some point lies in both boxes."""
     boxes = wants.boxes
@@ -49,7 +49,7 @@ def overlaps(wants: Interests, one: int, other: int) -> bool:
     return True
 
 
-@kernel
+@tiny
 def contains(wants: Interests, outer: int, inner: int) -> bool:
     """Whether every point of the inner box lies in the outer."""
     boxes = wants.boxes
@@ -59,7 +59,7 @@ def contains(wants: Interests, outer: int, inner: int) -> bool:
     return True
 
 
-@kernel
+@tiny
 def distance(wants: Interests, one: int, other: int) -> float:
     """Squared distance over the gaps between two boxes; 0.0 exactly when they overlap."""
     boxes, total = wants.boxes, 0.0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gossamer.arrays import Keys, Rows
 from gossamer.interest.ask import Interests
-from gossamer.jit import kernel
+from gossamer.jit import tiny
 
 __all__ = ["Book", "age", "newer", "same_peer"]
 
@@ -37,19 +37,19 @@ class Book(NamedTuple):
     """0 when no two descriptors share a key, which saves every comparison of handles two look-ups."""
 
 
-@kernel
+@tiny
 def age(born: np.uint16, now: int) -> int:
     """Cycles since an entry was minted, modulo 2**16."""
     return (now - np.int64(born)) & 0xFFFF  # type: ignore[return-value]
 
 
-@kernel
+@tiny
 def same_peer(book: Book, one: int, other: int) -> bool:
     """Whether two descriptors speak of one peer."""
     return one == other or (book.versioned != 0 and book.key[one] == book.key[other])
 
 
-@kernel
+@tiny
 def newer(book: Book, one: int, one_born: np.uint16, other: int, other_born: np.uint16, now: int) -> bool:
     """Whether the first of two entries for one peer says more recent things than the second."""
     if book.version[one] != book.version[other]:

@@ -32,7 +32,7 @@ __all__ = [
     "__version__",
 ]
 
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"
 
 _ROOMS: Final[dict[str, str]] = {}
 """Public name -> the module it lives in, for every name that is not above."""

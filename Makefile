@@ -1,0 +1,9 @@
+# Every recipe is one of run.py's, so that nothing here needs make. ARGS go through: make test ARGS="-k rings".
+RECIPES := demo test setup check lint format types contracts docs tidy test-nojit parity papers bench lock
+
+.PHONY: help $(RECIPES)
+help:
+	@python3 run.py
+
+$(RECIPES):
+	@python3 run.py $@ $(ARGS)

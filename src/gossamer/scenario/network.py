@@ -27,9 +27,7 @@ def delay(seed: np.uint64, sender: np.uint64, receiver: np.uint64, low: int, hig
 
 
 @kernel
-def lost(
-    seed: np.uint64, sender: np.uint64, receiver: np.uint64, tick: int, kind: int, n: int, bound: np.uint64
-) -> bool:
+def lost(seed: np.uint64, sender: np.uint64, receiver: np.uint64, tick: int, kind: int, n: int, bound: np.uint64) -> bool:
     """Whether the n-th message of a kind sent in a tick is lost on its way.
 
     tick  : int     when it was sent; below 2**32

@@ -1,5 +1,5 @@
 # Every recipe is one of run.py's, so that nothing here needs make. ARGS go through: make test ARGS="-k rings".
-RECIPES := demo test setup check lint format types contracts docs tidy test-nojit parity papers bench lock
+RECIPES := demo test setup check lint format types contracts docs tidy test-nojit parity papers bench changelog lock
 
 .PHONY: help $(RECIPES)
 help:

@@ -55,6 +55,7 @@ to change it
   parity        the tests that all drivers agree to the last byte
   papers        the tests of the papers' claims
   bench         the benchmarks; arguments go to each, such as: bench --size large
+  changelog     show what changes/ makes of CHANGELOG.md; at a release: changelog --write
   lock          make requirements/*.txt anew from pyproject.toml
 """
 
@@ -93,12 +94,13 @@ def recipe(name: str, words: "list[str]") -> int:
         "parity": lambda: run([*PYTEST, "tests/parity", *words]),
         "papers": lambda: run([*PYTEST, "tests/papers", *words]),
         "bench": lambda: bench(words),
+        "changelog": lambda: run([PYTHON, "changes/gather.py", *words]),
         "lock": lock,
     }
     if name not in recipes:
         raise SetupError(f"no recipe '{name}'\n\n{USAGE}")
     install()
-    if name not in {"tidy", "test-nojit", "lock"}:
+    if name not in {"tidy", "test-nojit", "changelog", "lock"}:
         warm()
     return recipes[name]()
 

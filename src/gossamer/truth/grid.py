@@ -1,0 +1,222 @@
+"""Which boxes hold which points, by a grid over the points.
+
+The points are sorted by cell, and every box goes through the cells it touches. Cells are cut at quantiles of the points, so
+that they hold about as many each under any law. Ranges of cells of the first axis (slabs) run on threads: a slab writes its
+own points and nothing else, so the answer does not depend on how many there are.
+
+The surprising thing: a run of cells wholly inside a box is not walked. Its points lie side by side, so the box is added at
+the first and taken away after the last, and one running sum at the end does the rest. A wildcard costs two additions a run
+of cells instead of one a point.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gossamer.arrays import Coordinates, Flags, Handles, Keys, Numbers, Offsets
+from gossamer.draws import mix
+from gossamer.jit import kernel, sweep
+
+__all__ = ["AXES", "Grid", "brute_all", "build", "count_slab", "fill_slab", "sum_up", "touch_all"]
+
+AXES = 3
+"""Axes of every grid; those not used have one cell."""
+_NO_KEY = np.uint64(0)
+
+
+class Grid(NamedTuple):
+    """Points sorted by cell."""
+
+    points: Coordinates
+    """(E, D) int64: in order of cells."""
+    order: NDArray[np.intp]
+    """(E,): which point stands there."""
+    axes: Numbers
+    """(AXES,) int64: the attribute of each axis; -1 for an axis not used."""
+    lower: Coordinates
+    """(AXES, G) int64: least coordinate of each cell; the first is the least of all points."""
+    top: Coordinates
+    """(AXES,) int64: greatest coordinate of all points."""
+    shape: Numbers
+    """(AXES,) int64: cells of each axis."""
+    first: Offsets
+    """(cells + 1,) int64: where each cell's points begin."""
+
+
+def build(points: Coordinates, axes: tuple[int, ...], cells: tuple[int, ...]) -> Grid:
+    """Sort points into about so many cells along these attributes; at least one point."""
+    size = points.shape[0]
+    shape, top = np.ones(AXES, dtype=np.int64), np.zeros(AXES, dtype=np.int64)
+    lower = np.zeros((AXES, max(cells)), dtype=np.int64)
+    cell = np.zeros(size, dtype=np.int64)
+    for a, (d, wanted) in enumerate(zip(axes, cells, strict=True)):
+        column = points[:, d]
+        ranks = (np.arange(wanted) * size) // wanted
+        bounds = np.unique(np.partition(column, np.unique(ranks))[ranks])
+        shape[a], top[a] = bounds.shape[0], column.max()
+        lower[a, : bounds.shape[0]] = bounds
+        cell = cell * shape[a] + np.searchsorted(bounds, column, side="right") - 1
+    order = np.argsort(cell, kind="stable")
+    first = np.zeros(int(np.prod(shape)) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(cell, minlength=first.shape[0] - 1), out=first[1:])
+    used = np.full(AXES, -1, dtype=np.int64)
+    used[: len(axes)] = axes
+    return Grid(np.ascontiguousarray(points[order]), order, used, lower, top, shape, first)
+
+
+@kernel
+def _at_most(lower: Coordinates, count: int, value: int) -> int:
+    """How many of the first bounds, rising, are at most the value."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if lower[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@sweep
+def touch_all(grid: Grid, boxes: Coordinates, span: Handles, core: Handles, alike: Flags, start: int, stop: int) -> None:
+    """For each box the cells it touches and those it covers.
+
+    span  : (B, AXES, 2) int32  written: first and last cell touched; none when the last is below the first
+    core  : (B, AXES, 2) int32  written: first and last cell wholly covered; likewise
+    alike : (B,) uint8          written: 1 when no attribute outside the grid tells its points apart
+    """
+    for b in range(start, stop):
+        alike[b] = 1
+        for d in range(boxes.shape[2]):
+            for a in range(AXES):
+                if grid.axes[a] == d:
+                    break
+            else:
+                alike[b] = 0
+        for a in range(AXES):
+            d, last = grid.axes[a], grid.shape[a] - 1
+            span[b, a, 0] = span[b, a, 1] = core[b, a, 0] = core[b, a, 1] = 0
+            if d < 0:
+                continue
+            low, high = boxes[b, 0, d], boxes[b, 1, d]
+            left = max(_at_most(grid.lower[a], last + 1, low) - 1, 0)
+            right = _at_most(grid.lower[a], last + 1, high) - 1
+            if low > grid.top[a] or low > high:
+                right = -1
+            span[b, a, 0], span[b, a, 1] = left, right
+            core[b, a, 0] = left if low <= grid.lower[a, left] else left + 1
+            full = grid.top[a] if right == last else grid.lower[a, right + 1] - 1
+            core[b, a, 1] = right if right >= 0 and high >= full else right - 1
+
+
+@kernel
+def _holds(boxes: Coordinates, b: int, points: Coordinates, e: int) -> bool:
+    for d in range(points.shape[1]):
+        if points[e, d] < boxes[b, 0, d] or points[e, d] > boxes[b, 1, d]:
+            return False
+    return True
+
+
+@kernel
+def _count_run(
+    boxes: Coordinates, b: int, points: Coordinates, name: np.uint64, counts: Numbers, hashes: Keys, start: int, stop: int
+) -> None:
+    """Test one box against points side by side."""
+    for e in range(start, stop):
+        if _holds(boxes, b, points, e):
+            counts[e] += 1
+            hashes[e] += name
+
+
+@sweep
+def count_slab(
+    grid: Grid,
+    boxes: Coordinates,
+    keys: Keys,
+    span: Handles,
+    core: Handles,
+    alike: Flags,
+    counts: Numbers,
+    hashes: Keys,
+    more: Numbers,
+    rehash: Keys,
+    start: int,
+    stop: int,
+) -> None:
+    """Add all boxes to the points in cells start .. stop-1 of the first axis.
+
+    counts, hashes : (points of the slab,)      int64, uint64  boxes that passed a test
+    more, rehash   : (points of the slab + 1,)  int64, uint64  boxes that cover whole cells: differences between neighbours
+    """
+    wide, deep = grid.shape[1], grid.shape[2]
+    base = grid.first[start * wide * deep]
+    points = grid.points[base : grid.first[stop * wide * deep]]
+    for b in range(boxes.shape[0]):
+        name = mix(keys[b])
+        for x in range(max(span[b, 0, 0], start), min(span[b, 0, 1], stop - 1) + 1):
+            for y in range(span[b, 1, 0], span[b, 1, 1] + 1):
+                row = (x * wide + y) * deep
+                left, right = span[b, 2, 0], span[b, 2, 1]
+                if left > right:
+                    continue
+                inner = alike[b] != 0 and core[b, 0, 0] <= x <= core[b, 0, 1] and core[b, 1, 0] <= y <= core[b, 1, 1]
+                one, two = core[b, 2, 0], core[b, 2, 1]
+                begin, end = grid.first[row + left] - base, grid.first[row + right + 1] - base
+                if inner and one <= two:
+                    from_, to = grid.first[row + one] - base, grid.first[row + two + 1] - base
+                    more[from_] += 1
+                    more[to] -= 1
+                    rehash[from_] += name
+                    rehash[to] -= name
+                    _count_run(boxes, b, points, name, counts, hashes, begin, from_)
+                    begin = to
+                _count_run(boxes, b, points, name, counts, hashes, begin, end)
+
+
+@sweep
+def fill_slab(grid: Grid, boxes: Coordinates, span: Handles, cursor: Offsets, members: Handles, start: int, stop: int) -> None:
+    """Write the boxes that hold each point in cells start .. stop-1 of the first axis, in rising order.
+
+    cursor  : (E,) int64  where the next box of a point goes, by place in the grid; moved on
+    members : (P,) int32  written
+    """
+    wide, deep = grid.shape[1], grid.shape[2]
+    for b in range(boxes.shape[0]):
+        if span[b, 2, 0] > span[b, 2, 1]:
+            continue
+        for x in range(max(span[b, 0, 0], start), min(span[b, 0, 1], stop - 1) + 1):
+            for y in range(span[b, 1, 0], span[b, 1, 1] + 1):
+                row = (x * wide + y) * deep
+                for e in range(grid.first[row + span[b, 2, 0]], grid.first[row + span[b, 2, 1] + 1]):
+                    if _holds(boxes, b, grid.points, e):
+                        members[cursor[e]] = b
+                        cursor[e] += 1
+
+
+@sweep
+def sum_up(
+    counts: Numbers, hashes: Keys, more: Numbers, rehash: Keys, order: NDArray[np.intp], counted: Numbers, hashed: Keys
+) -> None:
+    """Add the running sums of differences, and put the points in the order they came in."""
+    count, name = np.int64(0), _NO_KEY
+    for e in range(order.shape[0]):
+        count += more[e]
+        name += rehash[e]
+        counted[order[e]] = counts[e] + count
+        hashed[order[e]] = hashes[e] + name
+
+
+@sweep
+def brute_all(boxes: Coordinates, keys: Keys, points: Coordinates, counted: Numbers, hashed: Keys) -> None:
+    """Test every box against every point: faster than a grid while both are few."""
+    for e in range(points.shape[0]):
+        count, name = np.int64(0), _NO_KEY
+        for b in range(boxes.shape[0]):
+            if _holds(boxes, b, points, e):
+                count += 1
+                name += mix(keys[b])
+        counted[e] = count
+        hashed[e] = name

@@ -20,7 +20,7 @@ from gossamer.arrays import NONE, Bits, Cycles, Handles
 from gossamer.draws import Purpose
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.descriptor import Book, newer, same_peer
-from gossamer.protocol.view import MOST_PLACES, Mail, Now, bit, free_places, lowest_bit, oldest, pick
+from gossamer.protocol.view import ANSWER, ASK, MOST_PLACES, Mail, Now, bit, free_places, lowest_bit, oldest, pick
 
 __all__ = ["Params", "Samples", "drop", "give_up", "merge", "meet", "reply", "request", "samples"]
 
@@ -110,7 +110,7 @@ def request(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m
     others = ~free_places(handles) & (bit(handles.shape[0]) - _1) & ~bit(partner)
     entries = mail.handles.shape[1]
     sent = pick(others, entries - 1, book, now, own, Purpose.CYCLON_SENT, 0)
-    mail.sender[m], mail.to[m], mail.stamp[m] = own, handles[partner], now.cycle
+    mail.sender[m], mail.to[m], mail.stamp[m], mail.asks[m] = own, handles[partner], now.cycle, ASK
     mail.handles[m, 0], mail.born[m, 0] = own, now.cycle
     rest = sent
     for e in range(1, entries):
@@ -178,7 +178,7 @@ def reply(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m: 
             k = lowest_bit(spare)
             spare &= spare - _1
             handles[k], born[k] = handle, minted
-    mail.to[m], mail.sender[m], mail.stamp[m] = mail.sender[m], own, now.cycle
+    mail.to[m], mail.sender[m], mail.stamp[m], mail.asks[m] = mail.sender[m], own, now.cycle, ANSWER
 
 
 @kernel

@@ -10,23 +10,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gossamer.arrays import NONE, Cycles, Handles
+from gossamer.arrays import NONE, Cycles, Flags, Handles, Numbers, Offsets
 from gossamer.draws import draw
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.descriptor import Book, age
 
 __all__ = [
+    "ANSWER",
+    "ASK",
+    "BOUNCE",
     "MOST_PLACES",
     "Mail",
     "Now",
+    "Parcels",
     "bit",
     "count_bits",
     "empty_mail",
+    "empty_parcels",
     "free_places",
     "lowest_bit",
     "oldest",
     "pick",
 ]
+
+ANSWER, ASK, BOUNCE = 0, 1, 2
+"""What a message is: an answer, a request for one, or a request that could not be handed over."""
 
 MOST_PLACES = 56
 """A view's places, and a partner's number, fit one 64-bit mask."""
@@ -49,6 +57,8 @@ class Mail(NamedTuple):
     """(M,) int32: to whom; NONE where there is no message."""
     stamp: Cycles
     """(M,) uint16: the cycle of writing, which mints the sender's own entry."""
+    asks: Flags
+    """(M,) uint8: ANSWER, ASK, or BOUNCE: an ask that came back because its addressee is gone, which is then the sender."""
     handles: Handles
     """(M, L) int32: the entries; NONE behind the last."""
     born: Cycles
@@ -61,8 +71,44 @@ def empty_mail(messages: int, entries: int) -> Mail:
         sender=np.full(messages, NONE, np.int32),
         to=np.full(messages, NONE, np.int32),
         stamp=np.zeros(messages, np.uint16),
+        asks=np.zeros(messages, np.uint8),
         handles=np.full((messages, entries), NONE, np.int32),
         born=np.zeros((messages, entries), np.uint16),
+    )
+
+
+class Parcels(NamedTuple):
+    """Messages of any number of entries: columns that are written to the end, with their entries in an arena."""
+
+    sender: Handles
+    """(M,) int32."""
+    to: Handles
+    """(M,) int32."""
+    stamp: Cycles
+    """(M,) uint16."""
+    asks: Flags
+    """(M,) uint8: ANSWER, ASK or BOUNCE."""
+    start: Offsets
+    """(M + 1,) int64: message m holds the entries start[m] .. start[m + 1]."""
+    handles: Handles
+    """(P,) int32."""
+    born: Cycles
+    """(P,) uint16."""
+    used: Numbers
+    """(1,) int64: how many messages are written."""
+
+
+def empty_parcels(messages: int, entries: int) -> Parcels:
+    """Room for so many messages with so many entries in all."""
+    return Parcels(
+        sender=np.full(messages, NONE, np.int32),
+        to=np.full(messages, NONE, np.int32),
+        stamp=np.zeros(messages, np.uint16),
+        asks=np.zeros(messages, np.uint8),
+        start=np.zeros(messages + 1, np.int64),
+        handles=np.full(entries, NONE, np.int32),
+        born=np.zeros(entries, np.uint16),
+        used=np.zeros(1, np.int64),
     )
 
 

@@ -1,0 +1,245 @@
+"""One lane a protocol: how the simulator runs its moves over all rows, and carries its mail.
+
+A lane owns the protocol's state, block by block, and is called once a tick: first for the mail that has arrived, then for
+the timers that are due. What it wants sent it hands to the world, which files it in the calendar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gossamer.arrays import Handles
+from gossamer.protocol import cyclon, rings, vicinity
+from gossamer.protocol.view import Mail, Now, Parcels, empty_mail, empty_parcels
+from gossamer.sim import sweeps
+
+if TYPE_CHECKING:
+    from gossamer.sim.world import Block, World
+
+__all__ = ["LANES", "CyclonLane", "Lane", "RingsLane", "VicinityLane", "joined", "taken"]
+
+Post = Mail | Parcels
+
+
+def taken(mail: Post, which: Any) -> Post:
+    """Some of the messages, closed up."""
+    if isinstance(mail, Mail):
+        return Mail(*(column[which] for column in mail))
+    length = np.diff(mail.start)[which]
+    start = np.concatenate(([0], np.cumsum(length)))
+    at = np.repeat(mail.start[:-1][which] - start[:-1], length) + np.arange(start[-1])
+    return Parcels(
+        sender=mail.sender[which],
+        to=mail.to[which],
+        stamp=mail.stamp[which],
+        asks=mail.asks[which],
+        start=start,
+        handles=mail.handles[at],
+        born=mail.born[at],
+        used=np.array([length.shape[0]]),
+    )
+
+
+def joined(mails: list[Post]) -> Post:
+    """Several batches as one, in their order."""
+    if len(mails) == 1:
+        return mails[0]
+    head = mails[0]
+    if isinstance(head, Mail):
+        return Mail(*(np.concatenate(columns) for columns in zip(*mails, strict=True)))
+    parcels = [mail for mail in mails if isinstance(mail, Parcels)]
+    ends = np.cumsum([0] + [int(mail.start[-1]) for mail in parcels])
+    return Parcels(
+        sender=np.concatenate([mail.sender for mail in parcels]),
+        to=np.concatenate([mail.to for mail in parcels]),
+        stamp=np.concatenate([mail.stamp for mail in parcels]),
+        asks=np.concatenate([mail.asks for mail in parcels]),
+        start=np.concatenate([mail.start[:-1] + end for mail, end in zip(parcels, ends, strict=False)] + [ends[-1:]]),
+        handles=np.concatenate([mail.handles[: mail.start[-1]] for mail in parcels]),
+        born=np.concatenate([mail.born[: mail.start[-1]] for mail in parcels]),
+        used=np.array([sum(mail.sender.shape[0] for mail in parcels)]),
+    )
+
+
+class Lane:
+    """What every lane has: its number, its layer's settings, and a state a block."""
+
+    def __init__(self, world: World, number: int, params: Any) -> None:
+        self.world, self.number, self.params = world, number, params
+        self.state: list[Any] = []
+        self.sent = {"messages": 0, "entries": 0, "failed": 0}
+
+    def tick(self, now: Now, mail: Post | None, due: bool) -> None:
+        """Deal with the mail that has arrived, then with the timers that are due."""
+        raise NotImplementedError
+
+
+class _Swap(Lane):
+    """A protocol whose messages have a fixed size, and whose answers take the place of their requests."""
+
+    entries: int
+
+    def _blank(self) -> Mail:
+        """Room for a message of every row, used again as soon as the one before has been dealt with."""
+        if self._spare:
+            return self._spare.pop()
+        return empty_mail(self.world.rows, self.entries)
+
+    _spare: list[Mail]
+
+    def tick(self, now: Now, mail: Post | None, due: bool) -> None:
+        if mail is not None:
+            assert isinstance(mail, Mail)
+            first, order = self.world.route(mail)
+            self.world.each_block(lambda block: self._mail(block, now, mail, first, order))
+            if not self.world.file(self, mail, now) and mail.to.shape[0] == self.world.rows:
+                self._spare.append(mail)
+        if due:
+            out = self._blank()
+            self.world.each_block(lambda block: self._timers(block, now, out))
+            self.world.file(self, out, now, fresh=True)
+
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Any, order: Handles) -> None:
+        raise NotImplementedError
+
+    def _timers(self, block: Block, now: Now, out: Mail) -> None:
+        raise NotImplementedError
+
+
+class CyclonLane(_Swap):
+    """Random samples."""
+
+    def __init__(self, world: World, number: int, params: cyclon.Params) -> None:
+        super().__init__(world, number, params)
+        self.entries, self._spare = params.shuffle, []
+        self.state = [cyclon.samples(block.rows, params) for block in world.blocks]
+
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Any, order: Handles) -> None:
+        sweeps.cyclon_mail(
+            self.world.book, now, self.state[block.number], block.own, mail, first, order, block.base
+        )
+
+    def _timers(self, block: Block, now: Now, out: Mail) -> None:
+        sweeps.cyclon_timers(self.world.book, now, self.state[block.number], block.own, block.due, out, block.base)
+
+
+class VicinityLane(_Swap):
+    """The peers most alike."""
+
+    def __init__(self, world: World, number: int, params: vicinity.Params) -> None:
+        super().__init__(world, number, params)
+        self.entries, self._spare = params.shuffle, []
+        self.state = [vicinity.near(block.rows, params) for block in world.blocks]
+        self.desks = [vicinity.desk(params) for _ in world.blocks]
+
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Any, order: Handles) -> None:
+        b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
+        sweeps.vicinity_mail(
+            self.world.book, now, self.state[b], sample, block.own, mail, first, order, block.base, self.desks[b]
+        )
+
+    def _timers(self, block: Block, now: Now, out: Mail) -> None:
+        b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
+        sweeps.vicinity_timers(
+            self.world.book, now, self.state[b], sample, block.own, block.due, out, block.base, self.desks[b]
+        )
+
+
+class RingsLane(Lane):
+    """The next ones, for every event."""
+
+    def __init__(self, world: World, number: int, params: rings.Params) -> None:
+        super().__init__(world, number, params)
+        attributes = world.book.wants.boxes.shape[2]
+        self.state: list[rings.Links] = [rings.links(block.rows) for block in world.blocks]
+        self.desks = [rings.desk(attributes) for _ in world.blocks]
+        self._room = [(max(64, 2 * block.rows), max(1024, 64 * block.rows)) for block in world.blocks]
+
+    def tick(self, now: Now, mail: Post | None, due: bool) -> None:
+        out = [empty_parcels(*self._room[block.number]) for block in self.world.blocks]
+        if mail is not None:
+            assert isinstance(mail, Parcels)
+            first, order = self.world.route(mail)
+            self.world.each_block(lambda block: self._answer(block, now, mail, first, order, out))
+            self.world.each_block(lambda block: self._merge(block, now, mail, first, order))
+        if due:
+            self.world.each_block(lambda block: self._ask(block, now, out))
+        written = [taken(parcels, slice(0, int(parcels.used[0]))) for parcels in out if parcels.used[0]]
+        if written:
+            self.world.file(self, joined(written), now)
+
+    def _run(self, block: Block, out: list[Parcels] | None, done: Any, move: Callable[[], int]) -> None:
+        """Make a move until it is through, giving it more of what it runs out of."""
+        b = block.number
+        while (lacks := move()) != rings.DONE:
+            old = self.desks[b]
+            if lacks == rings.NO_ARENA:
+                self.state[b] = rings.widen(self.state[b])
+            elif lacks == rings.NO_DESK:
+                self.desks[b] = rings.desk(
+                    old.pieces.corner.shape[0], 2 * old.fresh.shape[0], old.pieces.after.shape[0]
+                )
+            elif lacks == rings.NO_PIECES:
+                self.desks[b] = rings.desk(
+                    old.pieces.corner.shape[0], old.fresh.shape[0], 4 * old.pieces.after.shape[0]
+                )
+            elif out is not None:
+                full = out[b]
+                messages, entries = self._room[b] = (2 * full.to.shape[0], 2 * full.handles.shape[0])
+                wide = empty_parcels(messages, entries)
+                for column, wider in zip(full, wide, strict=True):
+                    wider[: column.shape[0]] = column
+                out[b] = wide
+
+    def _views(self, block: Block) -> tuple[Any, Any]:
+        lanes = self.world.lanes
+        return lanes["vicinity"].state[block.number], lanes["cyclon"].state[block.number]
+
+    def _answer(
+        self, block: Block, now: Now, mail: Parcels, first: Any, order: Handles, out: list[Parcels]
+    ) -> None:
+        b, (near, sample), book = block.number, self._views(block), self.world.book
+        done = np.array([first[block.base]], np.int64)
+        self._run(
+            block,
+            out,
+            done,
+            lambda: sweeps.rings_reply(
+                book, now, self.state[b], near, sample, block.own, mail, first, order, block.base, book.owner, out[b],
+                self.params.depth, self.desks[b], done,
+            ),
+        )  # fmt: skip
+
+    def _merge(self, block: Block, now: Now, mail: Parcels, first: Any, order: Handles) -> None:
+        b, (near, sample), book = block.number, self._views(block), self.world.book
+        done = np.zeros(1, np.int64)
+        self._run(
+            block,
+            None,
+            done,
+            lambda: sweeps.rings_merge(
+                book, now, self.state[b], near, sample, block.own, mail, first, order, block.base,
+                self.params.depth, self.desks[b], done,
+            ),
+        )  # fmt: skip
+
+    def _ask(self, block: Block, now: Now, out: list[Parcels]) -> None:
+        b, (near, sample), book, params = block.number, self._views(block), self.world.book, self.params
+        done = np.zeros(2, np.int64)
+        self._run(
+            block,
+            out,
+            done,
+            lambda: sweeps.rings_timers(
+                book, now, self.state[b], near, sample, block.own, block.due, out[b], params.links_per_exchange,
+                int(params.in_turn), params.stray, params.depth, self.desks[b], done,
+            ),
+        )  # fmt: skip
+
+
+LANES: dict[str, type[Lane]] = {"cyclon": CyclonLane, "vicinity": VicinityLane, "rings": RingsLane}
+"""Which lane runs a layer of that name."""
+

@@ -1,0 +1,103 @@
+"""The post: who gets which messages in a tick, and in what order.
+
+Mail is applied in (receiver, sender key, n). Rows are numbered by key, so a stable counting sort by receiver does it, and
+only where messages of several moments meet are the few of one receiver sorted by sender.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gossamer.arrays import NONE, Flags, Handles, Keys, Mask, Offsets, Rows, Ticks
+from gossamer.jit import sweep
+from gossamer.protocol.view import BOUNCE
+from gossamer.scenario.network import delay, lost, separated
+
+__all__ = ["arrivals", "lose", "part", "return_undeliverable", "route"]
+
+
+@sweep
+def route(to: Handles, sender: Handles, owner: Rows, in_order: int, first: Offsets, order: Handles) -> None:
+    """Group messages by receiving row: row r gets order[first[r]:first[r + 1]], by sender and then by number.
+
+    in_order : int  whether messages are numbered by sender already
+    """
+    rows = first.shape[0] - 1
+    for r in range(rows + 1):
+        first[r] = 0
+    for m in range(to.shape[0]):
+        if to[m] != NONE:
+            first[owner[to[m]] + 1] += 1
+    for r in range(rows):
+        first[r + 1] += first[r]
+    for m in range(to.shape[0]):
+        if to[m] != NONE:
+            r = owner[to[m]]
+            order[first[r]] = m
+            first[r] += 1
+    for r in range(rows, 0, -1):
+        first[r] = first[r - 1]
+    first[0] = 0
+    if in_order == 0:
+        for r in range(rows):
+            for q in range(first[r] + 1, first[r + 1]):
+                m, at = order[q], q
+                while at > first[r] and owner[sender[order[at - 1]]] > owner[sender[m]]:
+                    order[at] = order[at - 1]
+                    at -= 1
+                order[at] = m
+
+
+@sweep
+def return_undeliverable(to: Handles, sender: Handles, asks: Flags, owner: Rows, alive: Flags, silent: Mask) -> int:
+    """Turn messages to the dead into bounces, or into nothing where the dead fell silent; how many there were.
+
+    A bounce travels back as any message does: a reset link is noticed one delay later.
+    """
+    dead = 0
+    for m in range(to.shape[0]):
+        if to[m] == NONE or alive[owner[to[m]]] != 0:
+            continue
+        dead += 1
+        if asks[m] == BOUNCE or silent[owner[to[m]]]:
+            to[m] = NONE
+        else:
+            to[m], sender[m], asks[m] = sender[m], to[m], BOUNCE
+    return dead
+
+
+@sweep
+def lose(
+    to: Handles, sender: Handles, asks: Flags, key: Keys, seed: np.uint64, tick: int, lane: int, bound: np.uint64
+) -> int:
+    """Strike out what is lost on the way; how much."""
+    gone = 0
+    for m in range(to.shape[0]):
+        if to[m] != NONE and lost(seed, key[sender[m]], key[to[m]], tick, 4 * lane + asks[m], 0, bound):
+            to[m] = NONE
+            gone += 1
+    return gone
+
+
+@sweep
+def part(to: Handles, sender: Handles, owner: Rows, node: Rows, seed: np.uint64, which: int, bound: np.uint64) -> int:
+    """Strike out what would cross a partition; how much."""
+    gone = 0
+    for m in range(to.shape[0]):
+        if to[m] != NONE and separated(
+            seed, np.uint64(node[owner[sender[m]]]), np.uint64(node[owner[to[m]]]), which, bound
+        ):
+            to[m] = NONE
+            gone += 1
+    return gone
+
+
+@sweep
+def arrivals(
+    to: Handles, sender: Handles, key: Keys, seed: np.uint64, tick: int, low: int, high: int, out: Ticks
+) -> None:
+    """When each message arrives; NONE for those not written."""
+    for m in range(to.shape[0]):
+        out[m] = NONE if to[m] == NONE else tick + delay(seed, key[sender[m]], key[to[m]], low, high)
+
+

@@ -1,0 +1,189 @@
+"""A move for every row of a block. An iteration writes its own row, and its own messages; nothing else.
+
+Rows are numbered within the block; `base` is the number of the block's first row among all. A message that has been dealt
+with loses its addressee; an answer takes the place of its request.
+"""
+
+from __future__ import annotations
+
+from gossamer.arrays import NONE, Flags, Handles, Numbers, Offsets, Rows
+from gossamer.jit import sweep
+from gossamer.protocol import cyclon, rings, vicinity
+from gossamer.protocol.descriptor import Book
+from gossamer.protocol.view import ANSWER, ASK, Mail, Now, Parcels
+
+__all__ = [
+    "cyclon_mail",
+    "cyclon_timers",
+    "rings_merge",
+    "rings_reply",
+    "rings_timers",
+    "vicinity_mail",
+    "vicinity_timers",
+]
+
+
+@sweep
+def cyclon_timers(
+    book: Book, now: Now, view: cyclon.Samples, own: Handles, due: Flags, mail: Mail, base: int
+) -> None:
+    """Start an exchange in every row that is due."""
+    for i in range(own.shape[0]):
+        if due[i] == 0 or not cyclon.request(book, now, view, i, own[i], mail, base + i):
+            mail.to[base + i] = NONE
+
+
+@sweep
+def cyclon_mail(
+    book: Book, now: Now, view: cyclon.Samples, own: Handles, mail: Mail, first: Offsets, order: Handles, base: int
+) -> None:
+    """Deal with every message, row by row."""
+    for i in range(own.shape[0]):
+        start = first[base + i]
+        for q in range(start, first[base + i + 1]):
+            m = order[q]
+            if mail.asks[m] == ASK:
+                cyclon.reply(book, now, view, i, own[i], mail, m, q - start)
+            else:
+                if mail.asks[m] == ANSWER:
+                    cyclon.merge(book, now, view, i, own[i], mail, m)
+                else:
+                    cyclon.drop(book, view, i, mail.sender[m])
+                mail.to[m] = NONE
+
+
+@sweep
+def vicinity_timers(
+    book: Book,
+    now: Now,
+    view: vicinity.Near,
+    sample: cyclon.Samples,
+    own: Handles,
+    due: Flags,
+    mail: Mail,
+    base: int,
+    desk: vicinity.Desk,
+) -> None:
+    """Start an exchange in every row that is due."""
+    for i in range(own.shape[0]):
+        if due[i] == 0 or not vicinity.request(book, now, view, sample, i, own[i], mail, base + i, desk):
+            mail.to[base + i] = NONE
+
+
+@sweep
+def vicinity_mail(
+    book: Book,
+    now: Now,
+    view: vicinity.Near,
+    sample: cyclon.Samples,
+    own: Handles,
+    mail: Mail,
+    first: Offsets,
+    order: Handles,
+    base: int,
+    desk: vicinity.Desk,
+) -> None:
+    """Deal with every message, row by row."""
+    for i in range(own.shape[0]):
+        start = first[base + i]
+        for q in range(start, first[base + i + 1]):
+            m = order[q]
+            if mail.asks[m] == ASK:
+                vicinity.reply(book, now, view, sample, i, own[i], mail, m, desk, q - start)
+            else:
+                if mail.asks[m] == ANSWER:
+                    vicinity.merge(book, now, view, sample, i, own[i], mail, m, desk, q - start)
+                else:
+                    vicinity.drop(book, view, i, mail.sender[m])
+                mail.to[m] = NONE
+
+
+@sweep
+def rings_reply(
+    book: Book,
+    now: Now,
+    links: rings.Links,
+    near: vicinity.Near,
+    sample: cyclon.Samples,
+    own: Handles,
+    mail: Parcels,
+    first: Offsets,
+    order: Handles,
+    base: int,
+    owner: Rows,
+    out: Parcels,
+    depth: int,
+    desk: rings.Desk,
+    done: Numbers,
+) -> int:
+    """Answer every request to the block from where done[0] says, and say there how far it got."""
+    while done[0] < first[base + own.shape[0]]:
+        m = order[done[0]]
+        if mail.asks[m] == ASK:
+            i = owner[mail.to[m]] - base
+            answer = rings.reply(book, now, links, near, sample, i, own[i], mail.sender[m], out, depth, desk)
+            if answer != rings.DONE:
+                return answer
+        done[0] += 1
+    return rings.DONE
+
+
+@sweep
+def rings_merge(
+    book: Book,
+    now: Now,
+    links: rings.Links,
+    near: vicinity.Near,
+    sample: cyclon.Samples,
+    own: Handles,
+    mail: Parcels,
+    first: Offsets,
+    order: Handles,
+    base: int,
+    depth: int,
+    desk: rings.Desk,
+    done: Numbers,
+) -> int:
+    """Select anew in every row that has ring mail, from row done[0] on."""
+    for i in range(done[0], own.shape[0]):
+        start, stop = first[base + i], first[base + i + 1]
+        if stop > start:
+            answer = rings.merge(book, now, links, near, sample, i, own[i], mail, order, start, stop, depth, desk)
+            if answer != rings.DONE:
+                done[0] = i
+                return answer
+    return rings.DONE
+
+
+@sweep
+def rings_timers(
+    book: Book,
+    now: Now,
+    links: rings.Links,
+    near: vicinity.Near,
+    sample: cyclon.Samples,
+    own: Handles,
+    due: Flags,
+    out: Parcels,
+    links_per_exchange: int,
+    in_turn: int,
+    stray: float,
+    depth: int,
+    desk: rings.Desk,
+    done: Numbers,
+) -> int:
+    """Start the exchanges of every row that is due, from exchange done[1] of row done[0] on."""
+    for i in range(done[0], own.shape[0]):
+        if due[i] == 0:
+            continue
+        for n in range(done[1], rings.exchanges(links, i, links_per_exchange)):
+            answer = rings.request(
+                book, now, links, near, sample, i, own[i], out, n, in_turn, stray, depth, desk
+            )
+            if answer != rings.DONE:
+                done[0], done[1] = i, n
+                return answer
+        done[1] = 0
+    return rings.DONE
+
+

@@ -1,0 +1,178 @@
+"""The simulator's world: all rows in blocks, a calendar of mailboxes, and the clock that walks it.
+
+What is sent at t arrives at t + delay, at least one tick later. At each tick, layer by layer: the mail that has arrived is
+applied, then due timers act, and what they wrote is filed. Every draw belongs to a row and a moment, so neither the number
+of blocks nor of threads can be seen in the outcome.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from gossamer.arrays import NONE, Flags, Handles, Offsets
+from gossamer.protocol import cyclon
+from gossamer.protocol.view import Now, Parcels
+from gossamer.scenario.laws import threshold
+from gossamer.scenario.population import NEVER, Population, book
+from gossamer.scenario.scenario import Scenario
+from gossamer.sim import post
+from gossamer.sim.lanes import LANES, Lane, Post, joined, taken
+from gossamer.system.plan import Plan
+
+__all__ = ["Block", "World"]
+
+
+@dataclass
+class Block:
+    """A range of rows that one thread works on at a time."""
+
+    number: int
+    base: int
+    rows: int
+    own: Handles
+    """(n,) int32: what each row is called at present; a part of the world's column."""
+    due: Flags
+    """(n,) uint8: whose timers fire in this tick."""
+
+
+class World:
+    """One run: a population, a system, a clock."""
+
+    def __init__(
+        self, scenario: Scenario, plan: Plan, people: Population, seed: int, *, blocks: int = 1, threads: int = 1
+    ) -> None:
+        self.scenario, self.plan, self.people, self.seed = scenario, plan, people, np.uint64(seed)
+        self.rows = people.key.shape[0]
+        self.book = book(people)
+        self.own = np.arange(self.rows, dtype=np.int32)
+        self.alive = np.zeros(self.rows, np.uint8)
+        self.due = np.zeros(self.rows, np.uint8)
+        self.tick = 0
+        self.period = scenario.timers.ticks
+        cuts = np.linspace(0, self.rows, blocks + 1).astype(int)
+        self.blocks = [
+            Block(b, int(low), int(high - low), self.own[low:high], self.due[low:high])
+            for b, (low, high) in enumerate(zip(cuts[:-1], cuts[1:], strict=True))
+        ]
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 and blocks > 1 else None
+        self._calendar: dict[int, dict[str, list[tuple[Post, bool]]]] = defaultdict(lambda: defaultdict(list))
+        self._first = np.zeros(self.rows + 1, np.int64)
+        self._order = np.zeros(self.rows, np.int32)
+        self._in_order = False
+        self._loss = threshold(scenario.loss.probability)
+        self._mortal = bool((people.leaves < NEVER).any())
+        self.lanes: dict[str, Lane] = {}
+        for number, layer in reversed(list(enumerate(plan.layers))):
+            self.lanes[layer.name] = LANES[layer.name](self, number, layer.params)
+
+    @property
+    def cycle(self) -> int:
+        """The cycle the next tick belongs to."""
+        return self.tick // self.period
+
+    def each_block(self, work: Callable[[Block], object]) -> None:
+        """Work on every block, on all threads there are."""
+        if self._pool is None:
+            for block in self.blocks:
+                work(block)
+        else:
+            for _ in self._pool.map(work, self.blocks):
+                pass
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    # ---------------------------------------------------------------------------------------------- time
+
+    def run_cycle(self) -> None:
+        """Go on to the start of the next cycle."""
+        for _ in range(self.period):
+            self.run_tick()
+
+    def run_tick(self) -> None:
+        """Let one tick happen."""
+        if self.tick % self.period == 0:
+            self._lives(self.cycle)
+        now = Now(self.seed, self.cycle, self.tick)
+        np.multiply(self.alive, self.people.phase == self.tick % self.period, out=self.due, casting="unsafe")
+        due = bool(self.due.any())
+        arrived = self._calendar.pop(self.tick, {})
+        for layer in self.plan.layers:
+            lane = self.lanes[layer.name]
+            lane.tick(now, self._collect(lane, arrived.get(layer.name)), due)
+        self.tick += 1
+
+    def _lives(self, cycle: int) -> None:
+        """Who dies, is born, or changes its mind at the start of a cycle."""
+        people, samples = self.people, self.lanes["cyclon"]
+        if self._mortal:
+            self.alive[people.leaves == cycle] = 0
+        born = np.flatnonzero(people.joins == cycle)
+        self.alive[born] = 1
+        now = np.uint16(cycle & 0xFFFF)
+        for block in self.blocks:
+            low, high = np.searchsorted(born, (block.base, block.base + block.rows))
+            for row in born[low:high]:
+                if people.contact[row] != NONE:
+                    contact = self.own[people.contact[row]]
+                    cyclon.meet(samples.state[block.number], row - block.base, contact, now)
+
+    # ---------------------------------------------------------------------------------------------- mail
+
+    def _collect(self, lane: Lane, batches: list[tuple[Post, bool]] | None) -> Post | None:
+        """All mail of a lane that has arrived in this tick; what the dead cannot take is turned back."""
+        if not batches:
+            return None
+        mail = joined([batch for batch, _ in batches])
+        self._in_order = len(batches) == 1 and batches[0][1]
+        if self._mortal:
+            lane.sent["failed"] += post.return_undeliverable(
+                mail.to, mail.sender, mail.asks, self.book.owner, self.alive, self.people.silent
+            )
+            self._in_order = False
+        return mail
+
+    def route(self, mail: Post) -> tuple[Offsets, Handles]:
+        """Group messages by receiving row."""
+        if self._order.shape[0] < mail.to.shape[0]:
+            self._order = np.zeros(2 * mail.to.shape[0], np.int32)
+        post.route(mail.to, mail.sender, self.book.owner, int(self._in_order), self._first, self._order)
+        return self._first, self._order
+
+    def file(self, lane: Lane, mail: Post, now: Now, *, fresh: bool = False) -> bool:
+        """Put written messages in the calendar; whether there were any. Fresh ones are numbered by sender."""
+        written = int(np.count_nonzero(mail.to != NONE))
+        if not written:
+            return False
+        lane.sent["messages"] += written
+        if isinstance(mail, Parcels):
+            lane.sent["entries"] += int(mail.start[-1])
+        else:
+            lane.sent["entries"] += written * mail.handles.shape[1]
+        if self._loss:
+            post.lose(mail.to, mail.sender, mail.asks, self.book.key, self.seed, now.tick, lane.number, self._loss)
+        for which, wall in enumerate(self.scenario.partitions):
+            if wall.from_cycle <= now.cycle < wall.to_cycle:
+                bound = threshold(wall.share)
+                post.part(mail.to, mail.sender, self.book.owner, self.people.node, self.seed, which, bound)
+        low, high = self.scenario.latency.low, self.scenario.latency.high
+        name = self.plan.layers[lane.number].name
+        if low == high:
+            self._calendar[now.tick + low][name].append((mail, fresh))
+            return True
+        when = np.empty(mail.to.shape[0], np.int64)
+        post.arrivals(mail.to, mail.sender, self.book.key, self.seed, now.tick, low, high, when)
+        for tick in range(now.tick + low, now.tick + high + 1):
+            which_ones = np.flatnonzero(when == tick)
+            if which_ones.size:
+                self._calendar[tick][name].append((taken(mail, which_ones), fresh))
+        return False
+
+

@@ -1,0 +1,1 @@
+"""One file a system: which layers, with which settings, spreading how. Wiring, no algorithm."""

@@ -3,6 +3,10 @@
 Which fields exist and what they may hold is written once, here; ``toml`` reads files against it, writes them from it and
 checks them by it. A scenario is checked whole when it is made, wherever it comes from, so one that exists is a good one.
 
+Cycle c begins when c cycles of gossip are done. What is dated c happens then, in this order: births and deaths, changed
+subscriptions, partitions, events, and only then gossip. So a crash and events of one date show the harm before any mending,
+and what is dated ``cycles`` happens after the last one.
+
 The surprising thing: the seed is not part of what a scenario *is*. ``seeds`` lists those to run it with; the digest, which
 names a configuration in a run's folder, leaves them and the name out.
 """
@@ -34,22 +38,24 @@ __all__ = [
 
 LAST_CYCLE = 1 << 30
 Override = bool | int | float | str
+Field = Any
+"""A field with its bounds: of the type the annotation beside it says, as ``dataclasses.field`` has it too."""
 
 
-def _number(default: float | None, low: float, high: float) -> Any:
+def _number(default: float | None, low: float, high: float) -> Field:
     bounds = {"low": low, "high": high}
     return field(metadata=bounds) if default is None else field(default=default, metadata=bounds)
 
 
-def _share(default: float | None = 0.0) -> Any:
+def _share(default: float | None = 0.0) -> Field:
     return _number(default, 0.0, 1.0)
 
 
-def _cycle(default: int | None = 0) -> Any:
+def _cycle(default: int | None = 0) -> Field:
     return _number(default, 0, LAST_CYCLE)
 
 
-def _choice(default: str, *choices: str) -> Any:
+def _choice(default: str, *choices: str) -> Field:
     return field(default=default, metadata={"choices": choices})
 
 
@@ -96,7 +102,7 @@ class EventSettings:
     frozen: bool = True
     """Whether gossip stands still while an event spreads, as in the paper's figures."""
     at: tuple[int, ...] = field(default=(), metadata={"low": 0, "high": LAST_CYCLE})
-    """Frozen: the cycles at whose end all events spread, each time anew; none means at the end of the last."""
+    """Frozen: the cycles at which all events spread, each time anew; none means after the last."""
     from_cycle: int = _cycle(1)
     """Together with gossip: the cycle of the first event."""
     per_cycle: int = _number(100, 1, 1 << 24)
@@ -140,7 +146,7 @@ class ChurnSettings:
     from_cycle: int = _cycle(1)
     """First cycle of it."""
     to_cycle: int = _cycle(LAST_CYCLE)
-    """The cycle before which it stops."""
+    """When it stops: the first cycle without it."""
     silent: float = _share()
     """Share of those leaving that fall silent instead of resetting their links."""
 
@@ -152,7 +158,7 @@ class CrashSettings:
     share: float = _share(None)
     """Of the nodes alive."""
     cycle: int = _cycle(None)
-    """At the start of which they are gone."""
+    """When they are gone."""
     silent: float = _share()
     """Share of them that fall silent instead of resetting their links."""
 
@@ -164,7 +170,7 @@ class JoinSettings:
     count: int = _number(None, 1, 1 << 28)
     """Newcomers."""
     cycle: int = _cycle(None)
-    """At the start of which they come."""
+    """When they come."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,9 +194,9 @@ class RejoinSettings:
     everybody: bool = False
     """Each in turn, as the paper did, instead of a sample."""
     from_cycle: int = _cycle(40)
-    """Cycle after which the first is taken out."""
+    """When the first is taken out."""
     limit_cycles: int = _number(60, 1, 10_000)
-    """Cycles after which one is given up and counted as not joined."""
+    """Cycles until one is given up and counted as not joined."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,9 +208,9 @@ class PublisherSettings:
     nobody: int = _number(0, 0, 1 << 24)
     """Publishers of events with exactly 0, 1 and 2 matches: so many of each, fewer where the world holds fewer."""
     from_cycle: int = _cycle(40)
-    """Cycle after which they start."""
+    """When they start."""
     limit_cycles: int = _number(20, 1, 10_000)
-    """Cycles after which one says that nobody wants its event. From the paper ("in the order of 10 or 20")."""
+    """Cycles until one says that nobody wants its event. From the paper ("in the order of 10 or 20")."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,7 +220,7 @@ class ChangeSettings:
     share: float = _share(None)
     """Of the rows alive."""
     cycle: int = _cycle(None)
-    """At the start of which they change."""
+    """When they change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,7 +232,7 @@ class PartitionSettings:
     from_cycle: int = _cycle(None)
     """First cycle of it."""
     to_cycle: int = _cycle(None)
-    """The cycle at whose start it heals."""
+    """When it heals."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -272,7 +278,7 @@ class Scenario:
         return laws * attributes if len(laws) == 1 else laws
 
 
-def _check_values(settings: Any, prefix: str) -> None:
+def _check_values(settings: Field, prefix: str) -> None:
     for entry in fields(settings):
         value, path = getattr(settings, entry.name), prefix + entry.name
         if is_dataclass(value):

@@ -152,7 +152,7 @@ def _interval_text(field: AnyField, lo: int, hi: int) -> str:
         return f"{name} IS NOT NULL"
     if not field.exact and (start := _common_start(field, lo, hi)):
         return f"{name} LIKE {field.show(start + '%')}"
-    low, high = (field.show(field.key(field.value(code))) for code in (lo, hi))
+    low, high = (field.show(field.key(field.value(min(max(code, lowest), highest)))) for code in (lo, hi))
     if lo == hi:
         return f"{name} = {low}"
     if lo <= lowest:

@@ -27,6 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -153,7 +154,7 @@ class Field(ABC, Generic[K]):
 
     def refuse(self, value: object, expected: str, hint: str = "") -> InterestError:
         """The error for a value the field does not take; the caller raises it."""
-        shown = repr(value)
+        shown = str(value) if isinstance(value, Decimal) else repr(value)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."  # noqa: PLR2004  (a line's worth)
         return InterestError(f"{self.name}: expected {expected}, found {shown}", hint=hint)
 

@@ -27,6 +27,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _KEPT_BYTES = 8
 _MAX_ENUM = 4096
+_MOMENT_HINT = "write '2026-01-31' or '2026-01-31 12:00:00+00:00'"
+_TEXT_HINT = "datetime.fromisoformat makes one; in filters alone texts are read as datetimes"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Bool(Field[int]):
     def key(self, value: object) -> int:
         """0 or 1."""
         if not isinstance(value, bool | np.bool_):
-            raise self.refuse(value, "TRUE or FALSE")
+            raise self.refuse(value, "TRUE or FALSE", "truths stand without quotes" if isinstance(value, str) else "")
         return int(value)
 
     def code(self, key: int) -> int:
@@ -218,7 +220,7 @@ class Datetime(Field[int]):
         if isinstance(value, np.datetime64):
             return int(self.codes(np.array([value]))[0])
         if not isinstance(value, datetime):
-            raise self.refuse(value, "a datetime", "texts are read as datetimes in filters only")
+            raise self.refuse(value, "a datetime", _TEXT_HINT if isinstance(value, str) else _MOMENT_HINT)
         if value.utcoffset() is None:
             raise self.refuse(value, "a datetime that carries its zone", "datetime.now(UTC), or .replace(tzinfo=UTC)")
         return (value - _EPOCH) // _MICROSECOND
@@ -230,7 +232,7 @@ class Datetime(Field[int]):
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
-            raise self.refuse(value, "a datetime", "write '2026-01-31' or '2026-01-31 12:00:00+00:00'") from None
+            raise self.refuse(value, "a datetime", _MOMENT_HINT) from None
         return self.key(moment if moment.utcoffset() is not None else moment.replace(tzinfo=UTC))
 
     def code(self, key: int) -> int:

@@ -30,7 +30,8 @@ GRID_STEPS: Final = 2**30
 
 _MAGNITUDE = 2**63 - 1
 _KEPT_OCTAVES = 10
-_FURTHEST_STEP = 2.0**62
+_FURTHEST_STEP = 2.0**50
+_ROOM = 4.0
 
 
 def _float_code(value: float) -> int:
@@ -47,7 +48,7 @@ def _float_value(code: int) -> float:
 def _as_float(field: AnyField, value: object) -> float:
     """A number as a double, refusing what is none and what no double holds."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Decimal | Fraction | np.number):
-        raise field.refuse(value, "a number")
+        raise field.refuse(value, "a number", "numbers stand without quotes" if isinstance(value, str) else "")
     try:
         number = float(value)
     except OverflowError:
@@ -140,6 +141,9 @@ class Grid(Field[int]):
         object.__setattr__(self, "hi", _as_float(self, self.hi))
         if not (self.lo < self.hi and math.isfinite(self.hi - self.lo) and math.isfinite(self._steps)):
             raise InterestError(f"{self.name}: no grid spans [{self.lo}, {self.hi}]", hint="lo must be below hi")
+        if (self.hi - self.lo) / GRID_STEPS < _ROOM * math.ulp(max(abs(self.lo), abs(self.hi))):
+            problem = f"{self.name}: doubles near {self.hi} are coarser than a grid over [{self.lo}, {self.hi}]"
+            raise InterestError(problem, hint="use a float field")
 
     @property
     def _steps(self) -> float:
@@ -219,7 +223,7 @@ class Int(Field["int | Fraction"]):
     def bound(self, value: object) -> int | Fraction:
         """Any number: one between two whole ones is kept as a half, one beyond the range as the first beyond."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Decimal | Fraction | np.number):
-            raise self.refuse(value, "a number")
+            raise self.refuse(value, "a number", "numbers stand without quotes" if isinstance(value, str) else "")
         number = operator.index(value) if isinstance(value, np.integer) else value
         if number != number:  # noqa: PLR0124  (NaN, whatever its type)
             raise self.refuse(value, "a number")

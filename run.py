@@ -206,7 +206,7 @@ def run(command: "list[str]", *, quiet: bool = False, **settings: str) -> int:
         try:
             output, _ = child.communicate()
         except KeyboardInterrupt:
-            child.wait()
+            child.communicate()
             raise
     if child.returncode != 0 and output:
         sys.stderr.write(output.decode(errors="replace"))

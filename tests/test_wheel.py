@@ -86,6 +86,8 @@ def test_the_wheel_has_the_package_its_types_and_its_licence_alone(installed: In
     assert f"{about}/licenses/LICENSE" in names
     assert {name.split("/")[0] for name in names} == {"gossamer", about}
     assert not [name for name in names if "test_" in name]
+    ours = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*") if path.is_file()}
+    assert {name for name in ours if "__pycache__" not in name} <= set(names)
 
 
 def test_the_command_tells_its_version(installed: Installed) -> None:

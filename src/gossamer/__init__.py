@@ -7,7 +7,7 @@ used, so ``import gossamer`` is quick and says nothing about what is installed.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gossamer.errors import (
     CallerError,
@@ -20,21 +20,37 @@ from gossamer.errors import (
     ScenarioError,
 )
 
+if TYPE_CHECKING:
+    from gossamer.interest.predicate import Filter
+    from gossamer.interest.schema import Bool, Datetime, Enum, Float, Grid, Int, Schema, String
+
 __all__ = [
+    "Bool",
     "CallerError",
     "ClosedError",
     "DataError",
+    "Datetime",
+    "Enum",
+    "Filter",
+    "Float",
     "GossamerError",
+    "Grid",
+    "Int",
     "InterestError",
     "MissingExtraError",
     "PeerError",
     "ScenarioError",
+    "Schema",
+    "String",
     "__version__",
 ]
 
 __version__ = "0.1.0"
 
-_ROOMS: Final[dict[str, str]] = {}
+_ROOMS: Final = {
+    **dict.fromkeys(("Bool", "Datetime", "Enum", "Float", "Grid", "Int", "Schema", "String"), "gossamer.interest.schema"),
+    "Filter": "gossamer.interest.predicate",
+}
 """Public name -> the module it lives in, for every name that is not above."""
 
 

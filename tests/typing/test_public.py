@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import assert_type
 
+import numpy as np
+from numpy.typing import NDArray
+
 import gossamer
 from gossamer.cli.main import main
 
@@ -30,12 +33,24 @@ def test_a_scenario_error_knows_the_path_of_the_key() -> None:
 
 
 def test_everything_raised_on_purpose_has_one_base() -> None:
-    base: type[gossamer.GossamerError]
-    for base in (
+    ours: list[type[gossamer.GossamerError]] = [
         gossamer.CallerError,
         gossamer.ClosedError,
         gossamer.DataError,
+        gossamer.InterestError,
         gossamer.MissingExtraError,
         gossamer.PeerError,
-    ):
-        assert issubclass(base, gossamer.GossamerError)
+        gossamer.ScenarioError,
+    ]
+    assert all(issubclass(error, gossamer.GossamerError) for error in ours)
+
+
+def test_a_filter_of_a_schema() -> None:
+    schema = gossamer.Schema(gossamer.Float("price", lo=0, hi=100), gossamer.Enum("venue", values=("X", "Y")))
+    wanted = gossamer.Filter.parse(schema, "price > 10 AND venue = 'X'")
+    assert_type(wanted, gossamer.Filter)
+    assert_type(wanted.boxes, NDArray[np.int64])
+    assert_type(wanted.exact, bool)
+    assert_type(wanted.matches({"price": 11.0, "venue": "X"}), bool)
+    assert_type(schema.encode({"price": 11.0}), NDArray[np.int64])
+    assert_type(schema.names, tuple[str, ...])

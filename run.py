@@ -55,6 +55,7 @@ to change it
   parity        the tests that all drivers agree to the last byte
   papers        the tests of the papers' claims
   bench         the benchmarks; arguments go to each, such as: bench --size large
+  compare BASE  simulate the same scenarios with the sources of a git commit and with these, side by side
   changelog     show what changes/ makes of CHANGELOG.md; at a release: changelog --write
   lock          make requirements/*.txt anew from pyproject.toml
 """
@@ -94,6 +95,7 @@ def recipe(name: str, words: "list[str]") -> int:
         "parity": lambda: run([*PYTEST, "tests/parity", *words]),
         "papers": lambda: run([*PYTEST, "tests/papers", *words]),
         "bench": lambda: bench(words),
+        "compare": lambda: run([PYTHON, "benchmarks/compare.py", *words]),
         "changelog": lambda: run([PYTHON, "changes/gather.py", *words]),
         "lock": lock,
     }
@@ -120,7 +122,7 @@ def check() -> int:
 
 def bench(words: "list[str]") -> int:
     """Run each benchmark in turn; one that fails does not keep the others from running."""
-    return max(run([PYTHON, str(path), *words]) for path in sorted((ROOT / "benchmarks").glob("bench_*.py")))
+    return max([run([PYTHON, str(path), *words]) for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))], default=0)
 
 
 def lock() -> int:

@@ -112,5 +112,5 @@ def test_no_file_names_a_registry_or_a_place_on_one_machine() -> None:
 def test_make_has_the_recipes_of_run_and_no_others() -> None:
     in_make = re.search(r"^RECIPES := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert in_make is not None
-    told = set(re.findall(r"^  ([a-z-]+) ", run.USAGE, re.MULTILINE)) | set(run.STEPS)
+    told = set(re.findall(r"^  ([a-z-]+) +(?:BASE +)?[a-z]", run.USAGE, re.MULTILINE)) | set(run.STEPS)
     assert set(in_make[1].split()) == told

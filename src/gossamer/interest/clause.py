@@ -1,9 +1,9 @@
 """Reading a filter's text: the WHERE clause of SQL, as far as boxes can answer it.
 
-sqlglot reads SQL, which is far more than filters are; so its words are sorted before and its tree after. Before: only words
-on a list go in, names must be fields of the schema, and nesting is counted, so that no text reaches the parser that could
-make it deep or slow. After: only kinds of nodes on a list, with only the settings known of them, become conditions; what
-a later sqlglot may learn to read is refused until somebody looks at it.
+sqlglot reads SQL, which is far more than filters are. So its words are looked at before (`gossamer.interest.words`) and its
+tree after: only kinds of nodes on a list, with only the settings known of them, become conditions. What a later sqlglot
+may learn to read, or to say with a new setting of an old node, is refused until somebody looks at it: ``NOT LIKE``, for
+one, has been both a node above and a setting.
 
 Every error carries its place in the text and something to try. Functions, subqueries, casts, arithmetic, and comparisons
 of two fields are refused: a box could not say them.
@@ -14,42 +14,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
-from sqlglot.tokens import Token, Tokenizer, TokenType  # type: ignore[attr-defined]  # their home moves
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # their home moves
 
 from gossamer.errors import InterestError
 from gossamer.interest.condition import FALSE, TRUE, Comparison, Condition, Either, Every, Op
-from gossamer.interest.field import AnyField, nearest, quoted
+from gossamer.interest.field import AnyField
 from gossamer.interest.label import Bool, Datetime, String
 from gossamer.interest.schema import Schema
+from gossamer.interest.words import HINT, complaint, read_words
 
-__all__ = ["MAX_DEPTH", "MAX_TEXT", "read"]
-
-MAX_TEXT: Final = 8192
-"""Characters a filter may have."""
-MAX_DEPTH: Final = 16
-"""Parentheses and NOTs that may stand inside each other."""
+__all__ = ["read"]
 
 Node: TypeAlias = exp.Expr
 
-_HINT = "a filter is made of comparisons, BETWEEN, IN, LIKE 'abc%', IS NULL, AND, OR, NOT and parentheses"
-_OPENING, _CLOSING = TokenType.L_PAREN, TokenType.R_PAREN
-_CONNECTING = frozenset({TokenType.AND, TokenType.OR, TokenType.COMMA})
-_NESTING = frozenset({TokenType.NOT, TokenType.DASH, _OPENING})
-_COMPARING = frozenset({TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE})
-_BEFORE_VALUES = _COMPARING | {TokenType.LIKE, TokenType.BETWEEN, TokenType.COMMA}
-_MOMENTS = frozenset({TokenType.TIMESTAMP, TokenType.TIMESTAMPTZ, TokenType.DATE})
-_WORDS = (
-    _CONNECTING
-    | _NESTING
-    | _COMPARING
-    | {_CLOSING, TokenType.IN, TokenType.IS, TokenType.LIKE, TokenType.BETWEEN}
-    | {TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.NUMBER, TokenType.STRING}
-)
 _OPS: dict[type[Node], Op] = {
     exp.EQ: Op.EQ,
     exp.NEQ: Op.NE,
@@ -68,12 +50,6 @@ _CASTS = frozenset({exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, 
 
 def read(schema: Schema, text: str) -> Condition:
     """The condition a text states about a schema's fields; InterestError when it states none."""
-    if len(text) > MAX_TEXT:
-        raise InterestError(
-            f"the filter has {len(text)} characters, more than {MAX_TEXT}", hint="split it into several subscriptions"
-        )
-    if any("\ud800" <= char <= "\udfff" for char in text):
-        raise InterestError("the filter holds half of a surrogate pair", hint="decode it as UTF-8")
     reader = _Reader(schema, text)
     try:
         return reader.condition(reader.tree(), negated=False)
@@ -86,7 +62,7 @@ class _Reader:
 
     def __init__(self, schema: Schema, text: str) -> None:
         self.schema, self.text = schema, text
-        self.tokens: list[Token] = []
+        self.tokens = read_words(schema, text)
         self.kinds: dict[type[Node], tuple[set[str], Callable[[Any, bool], Condition]]] = {
             exp.And: ({"this", "expression"}, self._joined),
             exp.Or: ({"this", "expression"}, self._joined),
@@ -102,111 +78,27 @@ class _Reader:
         }
 
     def error(self, problem: str, place: tuple[int, int] = (0, 0), hint: str = "") -> InterestError:
-        """An error at a place; line breaks become spaces, so that the mark below the text stands right."""
-        line = "".join(" " if char in "\r\n\t\v\f" else char for char in self.text)
-        return InterestError(problem, text=line, start=place[0], stop=place[1], hint=hint)
-
-    # Before the parser: words.
+        """An error at a place in the text."""
+        return complaint(self.text, problem, place, hint)
 
     def tree(self) -> Node:
-        """The tree sqlglot makes of the text, once its words have been looked at."""
+        """The tree sqlglot makes of the text."""
         try:
-            tokens = Tokenizer().tokenize(self.text)
-        except TokenError:
-            raise self._unclosed() from None
-        self._refuse_comments(tokens)
-        if not tokens:
-            raise self.error("the filter is empty", hint="write TRUE to want everything")
-        self._count_nesting(tokens)
-        kinds = [None, None, *(token.token_type for token in tokens), None]
-        self.tokens = tokens = [self._checked(token, kinds[t : t + 2], kinds[t + 3]) for t, token in enumerate(tokens)]
-        try:
-            found = Parser().parse(tokens, self.text)
+            found = Parser().parse(self.tokens, self.text)
         except ParseError as error:
-            raise self._unreadable(error, tokens) from None
+            raise self._unreadable(error) from None
         if len(found) != 1 or found[0] is None:
-            raise self.error("this is not one condition", (0, len(self.text)), _HINT)
+            raise self.error("this is not one condition", (0, len(self.text)), HINT)
         return found[0]
 
-    def _unclosed(self) -> InterestError:
-        """The error for a text that ends inside quotes or a comment."""
-        start, quote = 0, ""
-        for i, char in enumerate(self.text):
-            if not quote and char in "'\"":
-                start, quote = i, char
-            elif char == quote:
-                quote = ""
-        if quote:
-            return self.error(
-                "the quote is not closed", (start, len(self.text)), f"end it with {quote}; a quote inside is doubled"
-            )
-        return self.error("this cannot be read", (0, len(self.text)), _HINT)
-
-    def _refuse_comments(self, tokens: list[Token]) -> None:
-        """Comments could hide half a filter from who reads it."""
-        if tokens and not any(token.comments for token in tokens):
-            return
-        inside = {i for token in tokens for i in range(token.start, token.end + 1)}
-        for i in range(len(self.text) - 1):
-            if self.text[i : i + 2] in ("--", "/*") and i not in inside:
-                raise self.error(
-                    "a filter has no comments", (i, len(self.text)), "-- and /* begin comments; write conditions only"
-                )
-
-    def _count_nesting(self, tokens: list[Token]) -> None:
-        """Refuse what is nested too deeply, before the parser climbs down into it, and parentheses without their other half."""
-        level, opened, bases = 0, [], [0]
-        for token in tokens:
-            place = (token.start, token.end + 1)
-            if token.token_type in _NESTING:
-                level += 1
-                if level > MAX_DEPTH:
-                    raise self.error(
-                        f"nested more than {MAX_DEPTH} deep", place, "most parentheses and NOTs can be multiplied out"
-                    )
-                if token.token_type == _OPENING:
-                    opened.append(token)
-                    bases.append(level)
-            elif token.token_type == _CLOSING:
-                if not opened:
-                    raise self.error("this closes nothing", place, "remove it, or open it before")
-                opened.pop()
-                bases.pop()
-                level = bases[-1]
-            elif token.token_type in _CONNECTING:
-                level = bases[-1]
-        if opened:
-            raise self.error("this is not closed", (opened[-1].start, opened[-1].end + 1), "add the closing parenthesis")
-
-    def _checked(self, token: Token, before: list[TokenType | None], after: TokenType | None) -> Token:
-        """The word itself, if the language has it; a field's name as a quoted name, so that no name is a keyword."""
-        kind, word, place = token.token_type, token.text, (token.start, token.end + 1)
-        if kind in _WORDS or (kind in _MOMENTS and after == TokenType.STRING):
-            return token
-        if word in self.schema:
-            return Token(TokenType.IDENTIFIER, word, token.line, token.col, token.start, token.end)
-        if kind == TokenType.DOT and after == TokenType.NUMBER:
-            raise self.error("a number begins with a digit", place, "write 0.5")
-        if after == _OPENING and kind != TokenType.IDENTIFIER:
-            raise self.error(f"{word!r} is a function or a keyword, which a filter cannot use", place, _HINT)
-        if kind in {TokenType.IDENTIFIER, TokenType.VAR}:
-            hint = nearest(word, self.schema.names, "fields")
-            meant_as_text = before[-1] in _BEFORE_VALUES or before == [TokenType.IN, _OPENING]
-            if meant_as_text and (kind == TokenType.IDENTIFIER or not hint.startswith("did you mean")):
-                hint = f"texts stand in single quotes: {quoted(word)}"
-            raise self.error(f"no field is called {word!r}", place, hint)
-        raise self.error(f"{word!r} is not part of a filter", place, _HINT)
-
-    def _unreadable(self, error: ParseError, tokens: list[Token]) -> InterestError:
+    def _unreadable(self, error: ParseError) -> InterestError:
         """The parser's complaint, at the word it stumbled over."""
         about = error.errors[0] if error.errors else {}
-        at = [t for t in tokens if (t.line, t.col) == (about.get("line"), about.get("col"))] or tokens[-1:]
+        at = [t for t in self.tokens if (t.line, t.col) == (about.get("line"), about.get("col"))] or self.tokens[-1:]
         place = (at[0].start, at[0].end + 1)
         if str(about.get("description", "")).startswith("Required keyword"):
             return self.error("something is missing here", place, "conditions look like price > 10 or price BETWEEN 10 AND 12")
         return self.error("this was not expected here", place, "join conditions with AND or OR; texts stand in single quotes")
-
-    # After the parser: the tree.
 
     def condition(self, node: Node, *, negated: bool) -> Condition:
         """A node as a condition, with every NOT above it pushed down."""
@@ -219,13 +111,13 @@ class _Reader:
     def _known(self, node: Node, known: set[str]) -> None:
         """Refuse settings of a node that nobody has looked at: they could change what it means."""
         for key, value in node.args.items():
-            if value not in (None, False, []) and key not in known:
+            if value and key not in known:
                 self._refuse(node)
 
     def _refuse(self, node: Node) -> NoReturn:
         if isinstance(node, exp.Literal | exp.Neg):
             raise self.error("a value alone is not a condition", self._place(node), "compare a field with it")
-        raise self.error("this is not part of a filter", self._place(node), _HINT)
+        raise self.error("this is not part of a filter", self._place(node), HINT)
 
     def _place(self, *nodes: Node) -> tuple[int, int]:
         """From the first to the last name or value in some nodes."""

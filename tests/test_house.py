@@ -7,11 +7,14 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import gossamer
 import run
@@ -94,6 +97,19 @@ def test_a_requirement_is_one_version_known_by_its_hashes(path: Path) -> None:
     assert entries
     for entry in entries:
         assert re.match(r"[a-z0-9-]+==[\w.]+( ;.*?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*$", entry), entry.split()[0]
+
+
+def test_the_lock_fits_the_project_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    core = project["project"]["dependencies"]
+    extras = [requirement for extra in project["project"]["optional-dependencies"].values() for requirement in extra]
+    for name, wanted in (("core", core), ("dev", core + extras + project["dependency-groups"]["dev"])):
+        text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+        locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, re.MULTILINE))
+        for requirement in map(Requirement, wanted):
+            found = locked.get(canonicalize_name(requirement.name))
+            assert found, f"{requirement.name} is not in {name}.txt; python3 run.py lock"
+            assert requirement.specifier.contains(found, prereleases=True), requirement
 
 
 def texts() -> list[Path]:

@@ -112,6 +112,15 @@ def test_the_lock_fits_the_project_file() -> None:
             assert requirement.specifier.contains(found, prereleases=True), requirement
 
 
+def test_decisions_are_numbered_without_gaps() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for number, page in enumerate(pages, 1):
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith(f"# {number}. ")
+        assert all(part in text for part in ("**Context.**", "**Decision.**", "**Consequence.**")), named(page)
+
+
 def texts() -> list[Path]:
     """What we wrote: everything in the checkout but pictures, data and what tools leave behind."""
     folders = [".ci", "benchmarks", "changes", "docs", "requirements", "src", "tests"]

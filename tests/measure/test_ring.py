@@ -8,7 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gossamer.measure.ring import PREDECESSOR, SUCCESSOR, Judged, arrange, judge, links_in_place, links_of, rings_complete
+from gossamer.measure.ring import (
+    PREDECESSOR,
+    SUCCESSOR,
+    Judged,
+    Targets,
+    arrange,
+    judge,
+    links_in_place,
+    links_of,
+    rings_complete,
+    targets,
+)
 from gossamer.scenario.population import Population, book, population
 from gossamer.scenario.scenario import ChangeSettings, CrashSettings, EventSettings, PopulationSettings, Scenario
 from gossamer.scenario.workload import events
@@ -26,6 +37,10 @@ PEOPLE = population(WORLD, 1)
 POINTS = events(WORLD, PEOPLE, 1).points
 
 
+def aimed(ring: Rings) -> Targets:
+    return targets(ring.offsets, ring.rows, PEOPLE.key.shape[0])
+
+
 def judged(views: list[list[int]], ring: Rings, points: NDArray[np.int64], people: Population = PEOPLE) -> Judged:
     """Judge views given as lists, laid out with gaps between them."""
     starts = np.cumsum([0] + [len(view) + 2 for view in views])[:-1]
@@ -33,10 +48,11 @@ def judged(views: list[list[int]], ring: Rings, points: NDArray[np.int64], peopl
     for start, view in zip(starts, views, strict=True):
         arena[start : start + len(view)] = view
     counts = np.array([len(view) for view in views], dtype=np.int32)
-    it = book(people)
-    return judge(
-        arrange(starts.astype(np.int64), counts, arena, it.key, it.owner, people.boxes), points, ring.offsets, ring.rows
-    )
+    arranged = arrange(starts.astype(np.int64), counts, arena, book(people))
+    one, two = (judge(arranged, points, aimed(ring), threads=threads) for threads in (1, 2))
+    assert np.array_equal(one.right, two.right)
+    assert np.array_equal(one.flags, two.flags)
+    return one
 
 
 @given(st.integers(0, 20), st.data())
@@ -94,16 +110,16 @@ def test_links_of_a_row_are_those_from_it_and_those_to_it() -> None:
     ring = rings(PEOPLE, POINTS, 0)
     row = int(np.bincount(ring.rows).argmax())
     full = [[other for other in range(60) if other != mine] for mine in range(60)]
-    outgoing, incoming, wanted = links_of(judged(full, ring, POINTS), ring.offsets, ring.rows, row)
+    outgoing, incoming, wanted = links_of(judged(full, ring, POINTS), aimed(ring), ring.offsets, row)
     assert outgoing == incoming == wanted == 2 * (ring.rows == row).sum()
     alone = [view if mine != row else [] for mine, view in enumerate(full)]
-    assert links_of(judged(alone, ring, POINTS), ring.offsets, ring.rows, row) == (0, wanted, wanted)
+    assert links_of(judged(alone, ring, POINTS), aimed(ring), ring.offsets, row) == (0, wanted, wanted)
     unknown = [[other for other in view if other != row] for view in full]
-    assert links_of(judged(unknown, ring, POINTS), ring.offsets, ring.rows, row) == (wanted, 0, wanted)
+    assert links_of(judged(unknown, ring, POINTS), aimed(ring), ring.offsets, row) == (wanted, 0, wanted)
 
 
 def test_rings_of_one_ask_for_nothing() -> None:
-    it = Judged(np.zeros(2, np.int32), np.zeros(2, np.int32), np.zeros(1, np.uint8))
+    it = Judged(np.zeros(2, np.int64), np.zeros(2, np.int32), np.zeros(1, np.uint8))
     assert (links_in_place(it), rings_complete(it)) == (1.0, 1.0)
 
 
@@ -112,8 +128,8 @@ def test_a_view_is_put_in_cyclic_order(size: int) -> None:
     it = book(PEOPLE)
     rng = np.random.default_rng(size)
     handles = np.concatenate([rng.permutation(60)[:size] for _ in range(60)]).astype(np.int32)
-    views = arrange(np.arange(60) * size, np.full(60, size, np.int32), handles, it.key, it.owner, PEOPLE.boxes)
+    views = arrange(np.arange(60) * size, np.full(60, size, np.int32), handles, it)
     for row in range(60):
-        mine = views.handles[views.starts[row] : views.starts[row] + size].tolist()
+        mine = views.rows[views.starts[row] : views.starts[row + 1]].tolist()
         given_ = handles[row * size : (row + 1) * size].tolist()
         assert mine == sorted(given_, key=lambda h: (int(it.key[h]) - int(it.key[row])) % (1 << 64))

@@ -14,8 +14,22 @@ import numpy as np
 
 from gossamer.arrays import NONE, Coordinates, Counts, Flags, Handles, Keys, Numbers, Offsets, Rows
 from gossamer.jit import kernel, sweep
+from gossamer.protocol.descriptor import Book
+from gossamer.truth.ranges import on_threads
 
-__all__ = ["PREDECESSOR", "SUCCESSOR", "Judged", "Views", "arrange", "judge", "links_in_place", "links_of", "rings_complete"]
+__all__ = [
+    "PREDECESSOR",
+    "SUCCESSOR",
+    "Judged",
+    "Targets",
+    "Views",
+    "arrange",
+    "judge",
+    "links_in_place",
+    "links_of",
+    "rings_complete",
+    "targets",
+]
 
 SUCCESSOR, PREDECESSOR = 1, 2
 """Bits of a member's flags: which of its two links are in place."""
@@ -25,26 +39,39 @@ class Views(NamedTuple):
     """Ring views, each in cyclic order of keys after its row's own, so that a link is the first match from an end."""
 
     starts: Offsets
-    """(N,) int64: where a row's view begins."""
-    counts: Counts
-    """(N,) int32: how many entries it has."""
-    handles: Handles
-    """(P,) int32."""
-    owner: Rows
-    """(B,) int32: the row a handle speaks of."""
+    """(N + 1,) int64: where a row's view begins."""
+    rows: Rows
+    """(P,) int32: of whom each entry speaks."""
     boxes: Coordinates
-    """(B, 2, D) int64: what it wants."""
+    """(P, 2, D) int64: what it says they want."""
+
+
+class Targets(NamedTuple):
+    """The true links of all members of all rings, row by row: laid out once, judged against in every cycle."""
+
+    starts: Offsets
+    """(N + 1,) int64: where a row's memberships begin."""
+    event: Rows
+    """(P,) int32: in whose ring."""
+    ahead: Rows
+    """(P,) int32: the row's successor there."""
+    back: Rows
+    """(P,) int32: its predecessor there."""
+    place: Rows
+    """(P,) int32: the row's place in ``truth.judge.Rings``."""
+    wanted: Counts
+    """(E,) int32: links there should be: two a member, none in a ring of one."""
 
 
 class Judged(NamedTuple):
     """What of each ring is in place."""
 
-    right: Counts
-    """(E,) int32: links in place."""
+    right: Numbers
+    """(E,) int64: links in place."""
     wanted: Counts
-    """(E,) int32: links there should be: two a member, none in a ring of one."""
+    """(E,) int32: links there should be."""
     flags: Flags
-    """(P,) uint8: by member of a ring, SUCCESSOR | PREDECESSOR where the link is in place."""
+    """(P,) uint8: by place in ``truth.judge.Rings``, SUCCESSOR | PREDECESSOR where the link is in place."""
 
 
 @sweep
@@ -76,63 +103,85 @@ def _arrange_all(
             gap //= 2
 
 
-def arrange(starts: Offsets, counts: Counts, handles: Handles, key: Keys, owner: Rows, boxes: Coordinates) -> Views:
+def arrange(starts: Offsets, counts: Counts, handles: Handles, book: Book) -> Views:
     """Put ring views in order, once for all the events they are judged by. Row i's first descriptor is handle i.
 
-    starts, counts : (N,)       where each row's view begins in the arena, and how many entries it has
-    handles        : (P,)       the arena; the space between views is not looked at
-    key            : (B,)       of the descriptors; a row is not in its own view
+    starts, counts : (N,)  where each row's view begins in the arena, and how many entries it has
+    handles        : (P,)  the arena; what lies between views is not looked at. A row is not in its own view
     """
-    begins = np.zeros(counts.shape[0], dtype=np.int64)
-    np.cumsum(counts[:-1], out=begins[1:])
-    size = int(counts.sum())
-    out, rank = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.uint64)
-    _arrange_all(starts, counts, handles, begins, key, rank, out, 0, counts.shape[0])
-    return Views(begins, counts, out, owner, boxes)
+    begins = np.zeros(counts.shape[0] + 1, dtype=np.int64)
+    np.cumsum(counts, out=begins[1:])
+    out, rank = np.empty(int(begins[-1]), dtype=np.int32), np.empty(int(begins[-1]), dtype=np.uint64)
+    _arrange_all(starts, counts, handles, begins, book.key, rank, out, 0, counts.shape[0])
+    return Views(begins, book.owner[out], book.wants.boxes[out])
+
+
+@sweep
+def _target_all(offsets: Offsets, rows: Rows, cursor: Offsets, event: Rows, ahead: Rows, back: Rows, place: Rows) -> None:
+    for e in range(offsets.shape[0] - 1):
+        first, size = offsets[e], offsets[e + 1] - offsets[e]
+        for m in range(size):
+            at = cursor[rows[first + m]]
+            cursor[rows[first + m]] += 1
+            event[at], place[at] = e, first + m
+            ahead[at], back[at] = rows[first + (m + 1) % size], rows[first + (m + size - 1) % size]
+
+
+def targets(offsets: Offsets, rows: Rows, count: int) -> Targets:
+    """Lay out the rings (``truth.judge.Rings``) of a world of so many rows by row."""
+    starts = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=count), out=starts[1:])
+    event, ahead, back, place = (np.empty(rows.shape[0], dtype=np.int32) for _ in range(4))
+    _target_all(offsets, rows, starts[:-1].copy(), event, ahead, back, place)
+    sizes = np.diff(offsets)
+    return Targets(starts, event, ahead, back, place, np.where(sizes > 1, 2 * sizes, 0).astype(np.int32))
 
 
 @kernel
 def _link(views: Views, row: int, point: Coordinates, step: int) -> int:
     """The row this one would pass the event to: ahead with step 1, back with step -1; NONE when it knows none."""
-    size, base = views.counts[row], views.starts[row]
-    k = base if step > 0 else base + size - 1
-    for _ in range(size):
-        h, inside = views.handles[k], 1
+    k, left = (views.starts[row] if step > 0 else views.starts[row + 1] - 1), views.starts[row + 1] - views.starts[row]
+    while left > 0:
+        inside = 1
         for d in range(point.shape[0]):
-            if point[d] < views.boxes[h, 0, d] or point[d] > views.boxes[h, 1, d]:
+            if point[d] < views.boxes[k, 0, d] or point[d] > views.boxes[k, 1, d]:
                 inside = 0
                 break
         if inside != 0:
-            return views.owner[h]  # type: ignore[no-any-return]
+            return views.rows[k]  # type: ignore[no-any-return]
         k += step
+        left -= 1
     return NONE
 
 
 @sweep
-def _judge_all(
-    views: Views, points: Coordinates, offsets: Offsets, rows: Rows, right: Counts, flags: Flags, start: int, stop: int
-) -> None:
-    for e in range(start, stop):
-        first, size, good = offsets[e], offsets[e + 1] - offsets[e], 0
-        for m in range(size):
-            flag = 0
-            if size > 1:
-                if _link(views, rows[first + m], points[e], 1) == rows[first + (m + 1) % size]:
+def _judge_all(views: Views, points: Coordinates, aims: Targets, right: Numbers, flags: Flags, start: int, stop: int) -> None:
+    """Judge the links of rows start .. stop-1; row by row, so that a view stays at hand for all its events."""
+    for row in range(start, stop):
+        for k in range(aims.starts[row], aims.starts[row + 1]):
+            e, flag = aims.event[k], 0
+            if aims.wanted[e] > 0:
+                if _link(views, row, points[e], 1) == aims.ahead[k]:
                     flag |= SUCCESSOR
-                    good += 1
-                if _link(views, rows[first + m], points[e], -1) == rows[first + (m + size - 1) % size]:
+                    right[e] += 1
+                if _link(views, row, points[e], -1) == aims.back[k]:
                     flag |= PREDECESSOR
-                    good += 1
-            flags[first + m] = flag
-        right[e] = good
+                    right[e] += 1
+            flags[aims.place[k]] = flag
 
 
-def judge(views: Views, points: Coordinates, offsets: Offsets, rows: Rows) -> Judged:
-    """Compare the links that views give with those of the true rings (``truth.judge.rings``)."""
-    sizes = np.diff(offsets)
-    right, flags = np.zeros(sizes.shape[0], dtype=np.int32), np.zeros(rows.shape[0], dtype=np.uint8)
-    _judge_all(views, points, offsets, rows, right, flags, 0, sizes.shape[0])
-    return Judged(right, np.where(sizes > 1, 2 * sizes, 0).astype(np.int32), flags)
+def judge(views: Views, points: Coordinates, aims: Targets, *, threads: int = 1) -> Judged:
+    """Compare the links that views give with the true ones."""
+    flags = np.zeros(aims.event.shape[0], dtype=np.uint8)
+
+    def some(start: int, stop: int) -> Numbers:
+        right = np.zeros(points.shape[0], dtype=np.int64)
+        _judge_all(views, points, aims, right, flags, start, stop)
+        return right
+
+    parts = on_threads(some, aims.starts.shape[0] - 1, threads)
+    right = np.sum(parts, axis=0) if parts else np.zeros(points.shape[0], dtype=np.int64)
+    return Judged(right, aims.wanted, flags)
 
 
 def links_in_place(judged: Judged) -> float:
@@ -147,16 +196,15 @@ def rings_complete(judged: Judged) -> float:
     return float((judged.right == judged.wanted)[real].mean()) if real.any() else 1.0
 
 
-def links_of(judged: Judged, offsets: Offsets, rows: Rows, row: int) -> tuple[int, int, int]:
+def links_of(judged: Judged, aims: Targets, offsets: Offsets, row: int) -> tuple[int, int, int]:
     """Links in place from a row, links in place to it, and how many of each there should be."""
-    places = np.flatnonzero(rows == row)
-    events = np.searchsorted(offsets, places, side="right") - 1
-    first, size = offsets[events], offsets[events + 1] - offsets[events]
-    real = size > 1
-    places, first, size = places[real], first[real], size[real]
-    after: Numbers = first + (places - first + 1) % size
-    before: Numbers = first + (places - first - 1) % size
-    flags = judged.flags
-    outgoing = int(((flags[places] & SUCCESSOR) != 0).sum() + ((flags[places] & PREDECESSOR) != 0).sum())
-    incoming = int(((flags[before] & SUCCESSOR) != 0).sum() + ((flags[after] & PREDECESSOR) != 0).sum())
-    return outgoing, incoming, 2 * places.shape[0]
+    mine = slice(int(aims.starts[row]), int(aims.starts[row + 1]))
+    place, event = aims.place[mine].astype(np.int64), aims.event[mine]
+    real = aims.wanted[event] > 0
+    place, first, size = place[real], offsets[event][real], np.diff(offsets)[event][real]
+    after = first + (place - first + 1) % size
+    before = first + (place - first - 1) % size
+    out, into, from_ = judged.flags[place], judged.flags[before], judged.flags[after]
+    outgoing = int(((out & SUCCESSOR) != 0).sum() + ((out & PREDECESSOR) != 0).sum())
+    incoming = int(((into & SUCCESSOR) != 0).sum() + ((from_ & PREDECESSOR) != 0).sum())
+    return outgoing, incoming, 2 * place.shape[0]

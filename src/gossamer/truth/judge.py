@@ -9,9 +9,6 @@ its cycle, and the same grid answers who was alive, and wanted what, at that mom
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +16,7 @@ import numpy as np
 from gossamer.arrays import Coordinates, Flags, Handles, Keys, Numbers, Offsets, Rows
 from gossamer.scenario.population import NEVER, Population
 from gossamer.truth.grid import AXES, Grid, brute_all, build, count_slab, fill_slab, sum_up, touch_all
+from gossamer.truth.ranges import on_threads
 
 __all__ = ["Matches", "Pairs", "Rings", "by_node", "count", "current", "holding", "pairs", "rings", "timed"]
 
@@ -28,7 +26,6 @@ _FEW = 1 << 21
 _CELL_NS, _TEST_NS = 4.0, 1.5
 _FINEST = {1: (256, 2048, 16384), 2: (16, 64, 256, 1024), 3: (8, 16, 32, 64, 128)}
 _MOST_CELLS = 1 << 22
-_SLABS_A_THREAD = 4
 
 
 class Matches(NamedTuple):
@@ -73,15 +70,14 @@ def count(boxes: Coordinates, keys: Keys, points: Coordinates, *, threads: int =
     grid = build(points, axes, cells)
     span, core, alike = _touched(grid, boxes, threads)
 
-    def slab(bounds: tuple[int, int]) -> None:
-        start, stop = bounds
+    def slab(start: int, stop: int) -> None:
         begin, end = _points_of(grid, start, stop)
         counts, hashes = np.zeros(end - begin, dtype=np.int64), np.zeros(end - begin, dtype=np.uint64)
         more, rehash = np.zeros(end - begin + 1, dtype=np.int64), np.zeros(end - begin + 1, dtype=np.uint64)
         count_slab(grid, boxes, keys, span, core, alike, counts, hashes, more, rehash, start, stop)
         sum_up(counts, hashes, more, rehash, grid.order[begin:end], counted, hashed)
 
-    _on_threads(slab, int(grid.shape[0]), threads)
+    on_threads(slab, int(grid.shape[0]), threads)
     return Matches(counted, hashed)
 
 
@@ -97,10 +93,10 @@ def pairs(boxes: Coordinates, points: Coordinates, *, threads: int = 1) -> Pairs
     span, _, _ = _touched(grid, boxes, threads)
     cursor = offsets[:-1][grid.order]
 
-    def slab(bounds: tuple[int, int]) -> None:
-        fill_slab(grid, boxes, span, cursor, members, *bounds)
+    def slab(start: int, stop: int) -> None:
+        fill_slab(grid, boxes, span, cursor, members, start, stop)
 
-    _on_threads(slab, int(grid.shape[0]), threads)
+    on_threads(slab, int(grid.shape[0]), threads)
     return Pairs(offsets, members)
 
 
@@ -152,10 +148,10 @@ def _touched(grid: Grid, boxes: Coordinates, threads: int) -> tuple[Handles, Han
     span = np.empty((boxes.shape[0], AXES, 2), dtype=np.int32)
     core, alike = np.empty_like(span), np.empty(boxes.shape[0], dtype=np.uint8)
 
-    def some(bounds: tuple[int, int]) -> None:
-        touch_all(grid, boxes, span, core, alike, *bounds)
+    def some(start: int, stop: int) -> None:
+        touch_all(grid, boxes, span, core, alike, start, stop)
 
-    _on_threads(some, boxes.shape[0], threads)
+    on_threads(some, boxes.shape[0], threads)
     return span, core, alike
 
 
@@ -184,16 +180,3 @@ def _plan(boxes: Coordinates, points: Coordinates) -> tuple[tuple[int, ...], tup
 def _points_of(grid: Grid, start: int, stop: int) -> tuple[int, int]:
     below = int(grid.shape[1] * grid.shape[2])
     return int(grid.first[start * below]), int(grid.first[stop * below])
-
-
-def _on_threads(job: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
-    """Cut 0 .. size-1 into ranges and run them; which thread runs which does not matter."""
-    pieces = 1 if threads == 1 else min(size, threads * _SLABS_A_THREAD)
-    cuts = [size * i // pieces for i in range(pieces + 1)] if pieces else []
-    ranges = list(itertools.pairwise(cuts))
-    if threads == 1:
-        for bounds in ranges:
-            job(bounds)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(job, ranges))

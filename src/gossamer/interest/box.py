@@ -19,6 +19,7 @@ from gossamer.arrays import Coordinates, Scales
 from gossamer.errors import InterestError
 from gossamer.interest import ask
 from gossamer.interest.field import FIRST, LAST, NULL, AnyField
+from gossamer.interest.label import String
 
 if TYPE_CHECKING:
     from gossamer.interest.schema import Schema
@@ -150,8 +151,8 @@ def _interval_text(field: AnyField, lo: int, hi: int) -> str:
         return "" if hi >= highest else f"({name} IS NULL OR {_interval_text(field, FIRST, hi)})"
     if lo <= lowest and hi >= highest:
         return f"{name} IS NOT NULL"
-    if not field.exact and (start := _common_start(field, lo, hi)):
-        return f"{name} LIKE {field.show(start + '%')}"
+    if isinstance(field, String):
+        return _texts_text(field, lo, hi)
     low, high = (field.show(field.key(field.value(min(max(code, lowest), highest)))) for code in (lo, hi))
     if lo == hi:
         return f"{name} = {low}"
@@ -160,10 +161,18 @@ def _interval_text(field: AnyField, lo: int, hi: int) -> str:
     return f"{name} >= {low}" if hi >= highest else f"{name} BETWEEN {low} AND {high}"
 
 
-def _common_start(field: AnyField, lo: int, hi: int) -> str:
-    """The text that every text in an interval of codes begins with, when the interval holds just those; else nothing."""
-    start = str(field.value(lo))
-    if "%" in start or "_" in start:
-        return ""
-    prefix: tuple[int, int, bool] = field.prefix(start)  # type: ignore[attr-defined]  # only strings are inexact
-    return start if prefix == (lo, hi, True) else ""
+def _texts_text(field: String, lo: int, hi: int) -> str:
+    """An interval of codes of texts: of those of 8 bytes and more, all that begin alike are in it or none."""
+    name, (lowest, highest) = field.name, field.codes_span
+    low, high, after = field.value(lo), field.value(hi), field.value(min(hi + 1, highest))
+    if field.prefix(low) == (lo, hi, True) and "%" not in low and "_" not in low:
+        return f"{name} LIKE {field.show(low + '%')}"
+    if lo == hi:
+        return f"{name} = {field.show(low)}"
+    ends = []
+    if lo > lowest:  # one above the code of a text is all above that text
+        ends.append(f"{name} {'>=' if field.code(low) == lo else '>'} {field.show(low)}")
+    if hi < highest:
+        alone = field.code(high) == hi < field.cut(high).gt
+        ends.append(f"{name} <= {field.show(high)}" if alone else f"{name} < {field.show(after)}")
+    return " AND ".join(ends)

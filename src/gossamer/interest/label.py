@@ -166,7 +166,7 @@ class String(Field[str]):
         """What is known of the text: its first bytes, as far as they are whole characters."""
         if code <= FIRST:
             return ""
-        return (code - NULL).to_bytes(_KEPT_BYTES, "big").rstrip(b"\0").decode(errors="ignore").rstrip("\0")
+        return (code - NULL).to_bytes(_KEPT_BYTES, "big").partition(b"\0")[0].decode(errors="ignore")
 
     def show(self, key: str) -> str:
         """In single quotes."""

@@ -182,7 +182,8 @@ class Grid(Field[int]):
         """All at once when the column holds numbers; the same roundings as one by one."""
         if column.dtype.kind not in "iuf":
             return super().codes(column)
-        steps = np.rint((_float_column(self, column) - self.lo) * self._steps)
+        with np.errstate(over="ignore"):  # what is too far is refused below
+            steps = np.rint((_float_column(self, column) - self.lo) * self._steps)
         if (bad := ~(np.abs(steps) <= _FURTHEST_STEP)).any():
             row = first_row(bad)
             raise self.refuse(column[row].item(), f"in row {row} a number anywhere near [{self.lo}, {self.hi}]")

@@ -119,6 +119,8 @@ def _checked(schema: Schema, text: str, token: Token, before: list[TokenType | N
     if kind in _WORDS or (kind in _MOMENTS and after == TokenType.STRING):
         return token
     if word in schema:
+        if after == _OPENING:
+            raise complaint(text, f"{word!r} is a field, not a function", place, HINT)
         return Token(TokenType.IDENTIFIER, word, token.line, token.col, token.start, token.end)
     if kind == TokenType.DOT and after == TokenType.NUMBER:
         raise complaint(text, "a number begins with a digit", place, "write 0.5")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from numpy.typing import NDArray
 
 from gossamer.arrays import NONE
 from gossamer.measure.overlay import graph, overlay
+
+compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too many walks for plain Python")
 
 
 def random_views(nodes: int, size: int, seed: int, holes: float = 0.0) -> NDArray[np.int32]:
@@ -42,6 +46,7 @@ def test_statistics_are_those_of_networkx(nodes: int, size: int, holes: float) -
     ]
 
 
+@compiled
 def test_a_random_overlay_of_ten_thousand_has_the_known_figures() -> None:
     found = overlay(random_views(10_000, 20, 1), sources=30)
     assert found.in_degree_sd == pytest.approx(4.47, abs=0.1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -14,6 +16,8 @@ from gossamer.scenario.population import population
 from gossamer.scenario.scenario import EventSettings, JoinSettings, PopulationSettings, PublisherSettings, Scenario
 from gossamer.scenario.workload import Events, events, nobody, publishers, starters
 from tests.naive.scenario import naive_count
+
+compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too many points for plain Python")
 
 
 def world(nodes: int, attributes: int, law: str, count: int, minimum: int = 2) -> Scenario:
@@ -49,6 +53,7 @@ def test_an_event_follows_from_its_number() -> None:
         assert np.array_equal(getattr(long, name)[:20], getattr(short, name))
 
 
+@compiled
 def test_both_ways_of_drawing_follow_one_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Picking boxes by volume and picking points of the cube, on a world where either will do."""
     it = world(60, 2, "power", 3000)
@@ -74,7 +79,8 @@ def test_events_that_nobody_or_few_want_have_exactly_so_many() -> None:
     assert alive[found.publisher].all()
 
 
-def test_a_world_without_such_places_gives_none() -> None:
+def test_a_world_without_such_places_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workload, "_FEWER_TRIES", 300)
     it = Scenario(
         population=PopulationSettings(nodes=50, attributes=1, width="fixed", width_limit=1.0, centre=("power",)),
         publishers=PublisherSettings(nobody=3),
@@ -83,7 +89,8 @@ def test_a_world_without_such_places_gives_none() -> None:
     assert all(k in (0, 1, 2) for k in found.matches)
 
 
-def test_too_many_matches_asked_for_is_an_error() -> None:
+def test_too_many_matches_asked_for_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workload, "_TRIES", 300)
     it = world(20, 3, "uniform", 5, 21)
     with pytest.raises(ScenarioError, match=r"^events.minimum_matches: found no place"):
         events(it, population(it, 1), 1)
@@ -105,6 +112,7 @@ def test_publishers_start_from_rows_alive() -> None:
     assert (found.points <= GRID).all()
 
 
+@compiled
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_rings_of_three_attributes_are_as_long_as_the_paper_says(seed: int) -> None:
     """Sub-2-Sub, section 5: from 2 to 246 subscribers."""
@@ -115,6 +123,7 @@ def test_rings_of_three_attributes_are_as_long_as_the_paper_says(seed: int) -> N
     assert 9 <= matches.mean() <= 13
 
 
+@compiled
 @pytest.mark.parametrize(("law", "least", "most"), [("power", 0.78, 0.92), ("uniform", 0.999, 1.0)])
 def test_rings_of_five_attributes_are_trivially_short(law: str, least: float, most: float) -> None:
     """Sub-2-Sub, section 5: "rings are trivially short (2-3 subscribers)"; under power law not for every event."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import duckdb
 import numpy as np
@@ -20,6 +21,8 @@ from gossamer.truth import judge
 from gossamer.truth.grid import AXES, build, count_slab, sum_up, touch_all
 from gossamer.truth.judge import by_node, count, current, holding, pairs, rings, timed
 from tests.naive.truth import mixed, naive_hash, naive_pairs, worlds
+
+compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too many pairs for plain Python")
 
 World = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]
 
@@ -82,6 +85,7 @@ def test_any_plan_gives_the_same_answer(world: World, order: list[int], cells: l
     assert hashed.tolist() == [naive_hash([int(keys[b]) for b in some]) for some in wanted]
 
 
+@compiled
 def test_duckdb_finds_the_same_pairs() -> None:
     boxes, points, keys = big(3000, 4000, 1)
     subscriptions = pa.table({f"{side}{d}": boxes[:, s, d] for s, side in enumerate(("lo", "hi")) for d in range(3)})
@@ -101,6 +105,7 @@ def test_duckdb_finds_the_same_pairs() -> None:
     assert np.array_equal(count(boxes, keys, points).hashes, hashes)
 
 
+@compiled
 def test_threads_and_plans_do_not_change_a_big_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     boxes, points, keys = big(20_000, 30_000, 2)
     one, two = (count(boxes, keys, points, threads=threads) for threads in (1, 2))

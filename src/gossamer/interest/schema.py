@@ -203,7 +203,11 @@ class Schema:
 
         float, int, bool, str, datetime, a Python Enum (by names) or a Literal of texts; ``| None`` changes nothing.
         """
-        hints = typing.get_type_hints(annotated, include_extras=True)
+        try:
+            hints = typing.get_type_hints(annotated, include_extras=True)
+        except NameError as error:
+            problem = f"an annotation of {annotated.__name__} cannot be resolved: {error}"
+            raise InterestError(problem, hint="define the class, and what it names, at the top of a module") from None
         return cls(*(_field_from_hint(name, hint) for name, hint in hints.items()))
 
     def differences(self, other: Schema) -> list[str]:

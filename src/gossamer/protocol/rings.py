@@ -20,7 +20,7 @@ import numpy as np
 
 from gossamer.arrays import NONE, Counts, Cycles, Flags, Handles, Keys, Numbers, Offsets
 from gossamer.draws import Purpose, below, draw, uniform
-from gossamer.interest.ask import HIGH, LOW, overlaps
+from gossamer.interest.ask import HIGH, LOW, contains, overlaps
 from gossamer.interest.cover import COVERED, NO_ROOM, Pieces, pieces, uncovered
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.cyclon import Samples
@@ -33,6 +33,7 @@ __all__ = [
     "ASKED",
     "BEHIND",
     "DONE",
+    "MET",
     "NO_ARENA",
     "NO_DESK",
     "NO_MAIL",
@@ -54,8 +55,9 @@ __all__ = [
 DONE, NO_ARENA, NO_DESK, NO_PIECES, NO_MAIL = 0, 1, 2, 3, 4
 """What a move answers: done, or what it has too little of. Then nothing has changed, and it is to be run again with more."""
 
-AHEAD, BEHIND, ASKED = np.uint8(1), np.uint8(2), np.uint8(4)
-"""Marks of a link: first going up for some event, first going down for some, asked and not yet answered."""
+AHEAD, BEHIND, ASKED, MET = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(16)
+"""Marks of a link: first going up for some event, first going down for some, asked and not yet answered, written to or
+heard of since it became one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,10 @@ class Params:
     """Start one exchange more per so many links, so that hubs keep up; 0: one exchange a cycle, the plain reading."""
     in_turn: bool = False
     """Ask the links in turn instead of at random."""
+    haste: int = 0
+    """Start one exchange more for each link never written to nor heard of, up to so many a cycle, and ask those first."""
+    samples_too: bool = True
+    """Whether what is sent is selected out of all three views, as the paper has it, or out of the ring view alone."""
     stray: float = 0.0
     """Chance of asking a random overlapping peer instead of a ring neighbour."""
 
@@ -93,6 +99,10 @@ class Links(NamedTuple):
     """(N,) uint64: the offset of the link asked last."""
     stale: Flags
     """(N,) uint8: whether links without a mark are to be judged anew."""
+    ahead: Keys
+    """(N,) uint64: the offset beyond which, going up, every event of the row has its next ones already."""
+    behind: Keys
+    """(N,) uint64: the same going down: the offset below which."""
     known: Handles
     """(N, C) int32: candidates that have been rejected; a cache, no part of the state."""
     handles: Handles
@@ -141,6 +151,8 @@ def links(rows: int) -> Links:
         room=np.full(rows, _FIRST_ROOM, np.int32),
         turn=np.zeros(rows, np.uint64),
         stale=np.zeros(rows, np.uint8),
+        ahead=np.full(rows, 2**64 - 1, np.uint64),
+        behind=np.zeros(rows, np.uint64),
         known=np.full((rows, _KNOWN), NONE, np.int32),
         handles=np.full(2 * rows * _FIRST_ROOM, NONE, np.int32),
         born=np.zeros(2 * rows * _FIRST_ROOM, np.uint16),
@@ -293,12 +305,14 @@ def _consider(
     book: Book, state: Links, i: int, own: int, handle: int, born: np.uint16, desk: Desk, count: int
 ) -> int:
     """Look at one entry that row i has or gets: bring a link up to date, or note a candidate not yet judged."""
-    if handle == NONE or state.known[i, _slot(handle, state.known.shape[1])] == handle:
-        return count
-    if not overlaps(book.wants, own, handle) and book.versioned == 0:
+    if handle == NONE:
         return count
     offset = book.key[handle] - book.key[own]
-    if offset == _0:
+    if offset == _0 or (offset > state.ahead[i] and offset < state.behind[i] and book.versioned == 0):
+        return count
+    if state.known[i, _slot(handle, state.known.shape[1])] == handle:
+        return count
+    if not overlaps(book.wants, own, handle) and book.versioned == 0:
         return count
     at = _place(state, i, offset)
     if at < state.start[i] + state.count[i] and state.offset[at] == offset:
@@ -321,6 +335,7 @@ def _consider(
 @tiny
 def _forget(state: Links, i: int) -> None:
     """A link is lost: what was rejected because of it may be wanted after all."""
+    state.ahead[i], state.behind[i] = ~_0, _0
     for k in range(state.known.shape[1]):
         state.known[i, k] = NONE
 
@@ -351,8 +366,7 @@ def merge(
         return NO_DESK
     for q in range(first, last):
         m = order[q]
-        if mail.asks[m] == ANSWER:
-            _answered(book, state, i, own, mail.sender[m])
+        _heard(book, state, i, own, mail.sender[m], mail.asks[m])
         for e in range(mail.start[m], mail.start[m + 1]):
             fresh = _consider(book, state, i, own, mail.handles[e], mail.born[e], desk, fresh)
     for k in range(near.handles.shape[1]):
@@ -366,14 +380,19 @@ def merge(
         return NO_PIECES
     if _select(book, own, count, depth, desk, BEHIND) == NO_PIECES:
         return NO_PIECES
-    return _keep(state, i, count, desk)
+    answer = _keep(state, i, count, desk)
+    if answer == DONE:
+        _look_out(book, state, i, own, depth)
+    return answer
 
 
 @tiny
-def _answered(book: Book, state: Links, i: int, own: int, sender: int) -> None:
+def _heard(book: Book, state: Links, i: int, own: int, sender: int, asks: int) -> None:
     at = _place(state, i, book.key[sender] - book.key[own])
     if at < state.start[i] + state.count[i] and same_peer(book, state.handles[at], sender):
-        state.marks[at] &= ~ASKED
+        state.marks[at] |= MET
+        if asks == ANSWER:
+            state.marks[at] &= ~ASKED
 
 
 @kernel
@@ -390,7 +409,7 @@ def _lay_out(book: Book, state: Links, i: int, own: int, fresh: int, desk: Desk)
                 continue  # replaced by a newer descriptor
             if not overlaps(book.wants, own, state.handles[at]):
                 continue
-            marks = (marks & ASKED) | _FRESH
+            marks = (marks & (ASKED | MET)) | _FRESH
         count = _put(desk, count, state.handles[at], state.born[at], state.offset[at], marks)
     while f < fresh:
         count = _put(desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], _FRESH)
@@ -428,18 +447,73 @@ def _keep(state: Links, i: int, count: int, desk: Desk) -> int:
     return DONE
 
 
+@kernel
+def _look_out(book: Book, state: Links, i: int, own: int, depth: int) -> None:
+    """How far either way the row has to look: not beyond the depth-th link that wants all that it wants."""
+    first, last = state.start[i], state.start[i] + state.count[i]
+    state.ahead[i], state.behind[i] = ~_0, _0
+    lacks = depth
+    for at in range(first, last):
+        if contains(book.wants, state.handles[at], own):
+            lacks -= 1
+            if lacks == 0:
+                state.ahead[i] = state.offset[at]
+                break
+    lacks = depth
+    for at in range(last - 1, first - 1, -1):
+        if contains(book.wants, state.handles[at], own):
+            lacks -= 1
+            if lacks == 0:
+                state.behind[i] = state.offset[at]
+                break
+
+
 # ---------------------------------------------------------------------------------------------------- exchanges
 
 
 @tiny
-def _candidate(book: Book, reader: int, handle: int, born: np.uint16, desk: Desk, count: int) -> int:
+def _candidate(
+    book: Book, reader: int, handle: int, born: np.uint16, ahead: np.uint64, behind: np.uint64, desk: Desk, count: int
+) -> int:
     """Note one entry for a reader who may want it; the new count."""
-    if handle == NONE or not overlaps(book.wants, reader, handle):
+    if handle == NONE:
         return count
     offset = book.key[handle] - book.key[reader]
-    if offset == _0:
+    if offset == _0 or (offset > ahead and offset < behind) or not overlaps(book.wants, reader, handle):
         return count
     return _note(desk, count, book, handle, born, offset)
+
+
+@tiny
+def _sight(
+    book: Book, reader: int, handle: int, ahead: np.uint64, behind: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Draw in the horizon of a reader by one peer that wants all that it wants."""
+    if handle != NONE:
+        offset = book.key[handle] - book.key[reader]
+        if offset != _0 and (offset < ahead or offset > behind) and contains(book.wants, handle, reader):
+            return min(ahead, offset), max(behind, offset)
+    return ahead, behind
+
+
+@kernel
+def _horizon(
+    book: Book, state: Links, near: Near, sample: Samples, i: int, own: int, reader: int, depth: int, desk: Desk
+) -> tuple[np.uint64, np.uint64]:
+    """The offsets beyond which nobody we know of can be a next one of the reader's, either way.
+
+    Only for depth 1: with more the reader's own selection draws the line.
+    """
+    ahead, behind = ~_0, _0
+    if depth == 1:
+        ahead, behind = _sight(book, reader, own, ahead, behind)
+        for at in range(state.start[i], state.start[i] + state.count[i]):
+            ahead, behind = _sight(book, reader, state.handles[at], ahead, behind)
+        for k in range(near.handles.shape[1]):
+            ahead, behind = _sight(book, reader, near.handles[i, k], ahead, behind)
+        for k in range(sample.handles.shape[1]):
+            ahead, behind = _sight(book, reader, sample.handles[i, k], ahead, behind)
+    return ahead, behind
 
 
 @kernel
@@ -454,6 +528,7 @@ def _write(
     reader: int,
     asks: int,
     mail: Parcels,
+    samples_too: int,
     depth: int,
     desk: Desk,
 ) -> int:
@@ -466,16 +541,18 @@ def _write(
         return NO_MAIL
     # The links from the reader's own key on stand in its order already, so that each is noted at the end.
     first, last, count = state.start[i], state.start[i] + state.count[i], 0
+    ahead, behind = _horizon(book, state, near, sample, i, own, reader, depth, desk)
     middle = _place(state, i, book.key[reader] - book.key[own])
     for at in range(middle, last):
-        count = _candidate(book, reader, state.handles[at], state.born[at], desk, count)
-    count = _candidate(book, reader, own, np.uint16(now.cycle), desk, count)
+        count = _candidate(book, reader, state.handles[at], state.born[at], ahead, behind, desk, count)
+    count = _candidate(book, reader, own, np.uint16(now.cycle), ahead, behind, desk, count)
     for at in range(first, middle):
-        count = _candidate(book, reader, state.handles[at], state.born[at], desk, count)
-    for k in range(near.handles.shape[1]):
-        count = _candidate(book, reader, near.handles[i, k], near.born[i, k], desk, count)
-    for k in range(sample.handles.shape[1]):
-        count = _candidate(book, reader, sample.handles[i, k], sample.born[i, k], desk, count)
+        count = _candidate(book, reader, state.handles[at], state.born[at], ahead, behind, desk, count)
+    if samples_too != 0:
+        for k in range(near.handles.shape[1]):
+            count = _candidate(book, reader, near.handles[i, k], near.born[i, k], ahead, behind, desk, count)
+        for k in range(sample.handles.shape[1]):
+            count = _candidate(book, reader, sample.handles[i, k], sample.born[i, k], ahead, behind, desk, count)
     for c in range(count):
         _put(desk, c, desk.fresh[c], desk.fresh_born[c], desk.fresh_offset[c], _FRESH)
     if _select(book, reader, count, depth, desk, AHEAD) == NO_PIECES:
@@ -509,10 +586,29 @@ def _stranger(book: Book, now: Now, near: Near, sample: Samples, i: int, own: in
     return NONE
 
 
-@tiny
-def exchanges(state: Links, i: int, links_per_exchange: int) -> int:
+@kernel
+def exchanges(state: Links, i: int, links_per_exchange: int, haste: int) -> int:
     """How many exchanges a row starts in a cycle."""
-    return 1 if links_per_exchange == 0 else 1 + state.count[i] // links_per_exchange  # type: ignore[no-any-return]
+    many = 1 if links_per_exchange == 0 else 1 + state.count[i] // links_per_exchange
+    unmet = 0
+    for at in range(state.start[i], state.start[i] + state.count[i]):
+        unmet += state.marks[at] & MET == 0
+    return max(many, min(unmet, haste))
+
+
+@tiny
+def _next_in_turn(state: Links, i: int, haste: int) -> int:
+    """The link after the one asked last; one never met before all others, where there is haste."""
+    first, last = state.start[i], state.start[i] + state.count[i]
+    at = _place(state, i, state.turn[i] + _1)
+    if at == last or state.turn[i] == ~_0:
+        at = first
+    if haste != 0:
+        for step in range(last - first):
+            other = at + step if at + step < last else at + step - (last - first)
+            if state.marks[other] & MET == 0:
+                return other
+    return at
 
 
 @kernel
@@ -527,7 +623,9 @@ def request(
     mail: Parcels,
     n: int,
     in_turn: int,
+    haste: int,
     stray: float,
+    samples_too: int,
     depth: int,
     desk: Desk,
 ) -> int:
@@ -536,9 +634,7 @@ def request(
     count = state.count[i]
     if count > 0 and not (stray > 0.0 and uniform(draw(now.seed, book.key[own], now.cycle, Purpose.RING_PARTNER, 2 * n)) < stray):
         if in_turn != 0:
-            at = _place(state, i, state.turn[i] + _1)
-            if at == state.start[i] + count or state.turn[i] == ~_0:
-                at = state.start[i]
+            at = _next_in_turn(state, i, haste)
         else:
             at = state.start[i] + below(draw(now.seed, book.key[own], now.cycle, Purpose.RING_PARTNER, 2 * n + 1), count)
         partner = state.handles[at]
@@ -546,10 +642,10 @@ def request(
         partner = _stranger(book, now, near, sample, i, own, n)
         if partner == NONE:
             return DONE
-    answer = _write(book, now, state, near, sample, i, own, partner, ASK, mail, depth, desk)
+    answer = _write(book, now, state, near, sample, i, own, partner, ASK, mail, samples_too, depth, desk)
     if answer == DONE and at != NONE:
         state.turn[i] = state.offset[at]
-        state.marks[at] |= ASKED
+        state.marks[at] |= ASKED | MET
     return answer
 
 
@@ -564,11 +660,12 @@ def reply(
     own: int,
     reader: int,
     mail: Parcels,
+    samples_too: int,
     depth: int,
     desk: Desk,
 ) -> int:
     """Answer one request from the view as it stood at the start of the tick."""
-    return _write(book, now, state, near, sample, i, own, reader, ANSWER, mail, depth, desk)
+    return _write(book, now, state, near, sample, i, own, reader, ANSWER, mail, samples_too, depth, desk)
 
 
 # ---------------------------------------------------------------------------------------------------- losing links

@@ -209,7 +209,7 @@ class RingsLane(Lane):
             done,
             lambda: sweeps.rings_reply(
                 book, now, self.state[b], near, sample, block.own, mail, first, order, block.base, book.owner, out[b],
-                self.params.depth, self.desks[b], done,
+                int(self.params.samples_too), self.params.depth, self.desks[b], done,
             ),
         )  # fmt: skip
 
@@ -235,7 +235,7 @@ class RingsLane(Lane):
             done,
             lambda: sweeps.rings_timers(
                 book, now, self.state[b], near, sample, block.own, block.due, out[b], params.links_per_exchange,
-                int(params.in_turn), params.stray, params.depth, self.desks[b], done,
+                int(params.in_turn), params.haste, params.stray, int(params.samples_too), params.depth, self.desks[b], done,
             ),
         )  # fmt: skip
 

@@ -112,6 +112,7 @@ def rings_reply(
     base: int,
     owner: Rows,
     out: Parcels,
+    samples_too: int,
     depth: int,
     desk: rings.Desk,
     done: Numbers,
@@ -121,7 +122,7 @@ def rings_reply(
         m = order[done[0]]
         if mail.asks[m] == ASK:
             i = owner[mail.to[m]] - base
-            answer = rings.reply(book, now, links, near, sample, i, own[i], mail.sender[m], out, depth, desk)
+            answer = rings.reply(book, now, links, near, sample, i, own[i], mail.sender[m], out, samples_too, depth, desk)
             if answer != rings.DONE:
                 return answer
         done[0] += 1
@@ -167,7 +168,9 @@ def rings_timers(
     out: Parcels,
     links_per_exchange: int,
     in_turn: int,
+    haste: int,
     stray: float,
+    samples_too: int,
     depth: int,
     desk: rings.Desk,
     done: Numbers,
@@ -176,9 +179,9 @@ def rings_timers(
     for i in range(done[0], own.shape[0]):
         if due[i] == 0:
             continue
-        for n in range(done[1], rings.exchanges(links, i, links_per_exchange)):
+        for n in range(done[1], rings.exchanges(links, i, links_per_exchange, haste)):
             answer = rings.request(
-                book, now, links, near, sample, i, own[i], out, n, in_turn, stray, depth, desk
+                book, now, links, near, sample, i, own[i], out, n, in_turn, haste, stray, samples_too, depth, desk
             )
             if answer != rings.DONE:
                 done[0], done[1] = i, n

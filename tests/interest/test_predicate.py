@@ -207,7 +207,7 @@ def test_alternatives_that_multiply_are_refused_before_they_grow(parts: int) -> 
     expansion = predicate._Expansion(len(schema))
     with pytest.raises(InterestError):
         expansion.boxes(read(schema, text))
-    assert expansion.work <= 2 * 2 * 2 * 512 * 2 * len(schema)
+    assert expansion.work <= 2 * (2 * 512) ** 2
 
 
 def test_many_alternatives_in_each_of_several_fields_are_refused_unbuilt() -> None:

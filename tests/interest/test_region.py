@@ -81,6 +81,19 @@ def test_two_that_add_least_are_joined_first() -> None:
     assert at_most(boxes, 1)[0].tolist() == [[[0], [300]]]
 
 
+@pytest.mark.parametrize("attributes", [1, 2, 3])
+@pytest.mark.parametrize("width", [10, 10**5, 10**6])
+def test_joining_is_greedy_by_exact_volumes(attributes: int, width: int) -> None:
+    draws = np.random.default_rng(attributes * width)
+    for _ in range(25):
+        number, most = draws.integers(4, 25), int(draws.integers(1, 7))
+        corners = draws.integers(0, 10**6, (number, 1, attributes)) + draws.integers(0, width, (number, 2, attributes))
+        corners.sort(axis=1)
+        boxes = [Box(lo, hi) for lo, hi in merged(corners)]
+        expected = as_array(naive.naive_at_most(boxes, most), attributes)  # ties are rare among a million codes
+        assert np.array_equal(at_most(corners, most)[0], merged(expected))
+
+
 def test_joining_sees_small_gaps_between_high_codes() -> None:
     high = 2**62
     boxes = as_array([Box([high + i], [high + i]) for i in (0, 10, 13, 40)], 1)

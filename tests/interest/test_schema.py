@@ -186,6 +186,7 @@ def test_columns_must_be_there_and_equally_long() -> None:
         ({"name": "\ud800"}, "UTF-8"),
         ({"at": datetime(2026, 1, 1)}, "carries its zone"),  # noqa: DTZ001  (that is the point)
         ({"at": date(2026, 1, 1)}, "expected a datetime"),
+        ({"at": datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))}, "years 1 to 9999, UTC"),
         ({"at": "2026-01-01"}, "fromisoformat"),
         ({"x": math.inf}, "anywhere near"),
         ([1.0], "expected 7 values, found 1"),

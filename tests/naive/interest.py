@@ -24,6 +24,7 @@ __all__ = [
     "VENUES",
     "Tree",
     "events",
+    "naive_at_most",
     "naive_points",
     "naive_truth",
     "small_boxes",
@@ -89,6 +90,22 @@ def naive_points(boxes: list[Box] | NDArray[np.int64]) -> set[tuple[int, ...]]:
     corners = [box.corners if isinstance(box, Box) else box for box in boxes]
     ranges = [[range(lo, hi + 1) for lo, hi in zip(*corner.tolist(), strict=True)] for corner in corners]
     return {point for sides in ranges for point in itertools.product(*sides)}
+
+
+def naive_at_most(boxes: list[Box], most: int) -> list[Box]:
+    """Boxes, of which the two whose hull adds least volume are replaced by it until there are few enough."""
+    while len(boxes) > most:
+        pairs = itertools.combinations(boxes, 2)
+        hull = min(
+            ((_added(one, other), i, one.hull(other)) for i, (one, other) in enumerate(pairs)), key=lambda found: found[:2]
+        )[2]
+        boxes = [hull, *(box for box in boxes if not hull.contains(box))]
+    return boxes
+
+
+def _added(one: Box, other: Box) -> int:
+    common = one.intersection(other)
+    return one.hull(other).volume() - one.volume() - other.volume() + (common.volume() if common else 0)
 
 
 def values(name: str) -> st.SearchStrategy[Any]:

@@ -223,7 +223,11 @@ class Datetime(Field[int]):
             raise self.refuse(value, "a datetime", _TEXT_HINT if isinstance(value, str) else _MOMENT_HINT)
         if value.utcoffset() is None:
             raise self.refuse(value, "a datetime that carries its zone", "datetime.now(UTC), or .replace(tzinfo=UTC)")
-        return (value - _EPOCH) // _MICROSECOND
+        key = (value - _EPOCH) // _MICROSECOND
+        first, last = self.codes_span
+        if not first <= key <= last:  # an offset can carry the first and last hours over the edge
+            raise self.refuse(value, "a moment in the years 1 to 9999, UTC")
+        return key
 
     def bound(self, value: object) -> int:
         """Also a text in ISO 8601; without an offset it is UTC."""

@@ -38,7 +38,7 @@ MAX_ALTERNATIVES: Final = 512
 _MAX_STEP = 2**22
 """Numbers one step of the expansion may hold: 32 MiB."""
 _MAX_WORK = 2**25
-"""Numbers all steps together may make."""
+"""Numbers all steps together may make or compare."""
 
 
 class Filter:
@@ -68,17 +68,19 @@ class Filter:
         A text that no event can satisfy (``price > 3 AND price < 2``) is an error too, unless ``strict`` is false: then it
         is a filter without boxes, whose `empty` is true.
         """
-        from gossamer.interest.clause import read  # noqa: PLC0415  (sqlglot is loaded by the first filter, not by an import)
+        # sqlglot is loaded by the first filter, not by an import
+        from gossamer.interest.clause import read  # noqa: PLC0415
+        from gossamer.interest.words import complaint  # noqa: PLC0415
 
         condition = read(schema, text)
         try:
             wanted = cls(schema, text, condition, most)
         except InterestError as error:
-            raise InterestError(error.problem, text=text, hint=error.hint) from None
+            raise complaint(text, error.problem, hint=error.hint) from None
         if strict and wanted.empty:
             never = _impossible(schema, condition)
             hint = f"no value of {never} meets all that is asked of it" if never else "its conditions exclude each other"
-            raise InterestError("no event can match this filter", text=text, hint=hint)
+            raise complaint(text, "no event can match this filter", hint=hint)
         return wanted
 
     @classmethod
@@ -177,7 +179,8 @@ class _Expansion:
         """The boxes, if there are not too many that cannot be joined."""
         if len(boxes) > MAX_ALTERNATIVES:
             boxes = np.unique(boxes, axis=0)
-        if MAX_ALTERNATIVES < len(boxes) <= 4 * MAX_ALTERNATIVES:
+        if MAX_ALTERNATIVES < len(boxes) <= 2 * MAX_ALTERNATIVES and self.work <= _MAX_WORK:
+            self.work += len(boxes) ** 2
             boxes = merged(boxes)
         if len(boxes) > MAX_ALTERNATIVES:
             self._too_many()

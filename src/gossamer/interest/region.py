@@ -262,11 +262,9 @@ def _joined_until(boxes: Coordinates, most: int) -> Coordinates:
         alive &= ~inner
         costs[inner], costs[:, inner], least[inner] = np.inf, np.inf, np.inf
         costs[one] = costs[:, one] = _added(boxes, alive, one)
+        # A pair need be known in one of its rows only, and the row of the box just made knows all of its pairs.
         stale = alive & (inner[partner] | (partner == one))
-        stale[one] = True
         least[stale], partner[stale] = costs[stale].min(axis=1), costs[stale].argmin(axis=1)
-        nearer = alive & (costs[:, one] < least)
-        least[nearer], partner[nearer] = costs[nearer, one], one
     return boxes[alive]
 
 

@@ -141,7 +141,7 @@ class Schema:
                 if name not in self._place:
                     self.index(str(name))
             row: Sequence[object] = [event.get(name) for name in self._place]
-        elif dataclasses.is_dataclass(event):
+        elif dataclasses.is_dataclass(event) and not isinstance(event, type):
             row = [getattr(event, name, None) for name in self._place]
         elif isinstance(event, Sequence | np.ndarray) and not isinstance(event, str | bytes):
             row = event if isinstance(event, Sequence) else list(event)

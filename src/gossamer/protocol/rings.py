@@ -586,6 +586,14 @@ def _stranger(book: Book, now: Now, near: Near, sample: Samples, i: int, own: in
     return NONE
 
 
+@tiny
+def _nearest(now: Now, near: Near, i: int, n: int, haste: int) -> int:
+    """One of the nearest peers, where none is known that overlaps: `haste` others in each cycle, the nearest half always."""
+    half = haste // 2
+    place = n if n < half else half + (now.cycle * (haste - half) + n - half) % max(near.handles.shape[1] - half, 1)
+    return near.handles[i, place] if place < near.handles.shape[1] else NONE  # type: ignore[no-any-return]
+
+
 @kernel
 def exchanges(state: Links, i: int, links_per_exchange: int, haste: int) -> int:
     """How many exchanges a row starts in a cycle."""
@@ -593,6 +601,8 @@ def exchanges(state: Links, i: int, links_per_exchange: int, haste: int) -> int:
     unmet = 0
     for at in range(state.start[i], state.start[i] + state.count[i]):
         unmet += state.marks[at] & MET == 0
+    if state.count[i] == 0:
+        unmet = haste  # alone, as far as it knows: look around
     return max(many, min(unmet, haste))
 
 
@@ -640,6 +650,8 @@ def request(
         partner = state.handles[at]
     else:
         partner = _stranger(book, now, near, sample, i, own, n)
+        if partner == NONE and haste != 0:
+            partner = _nearest(now, near, i, n, haste)
         if partner == NONE:
             return DONE
     answer = _write(book, now, state, near, sample, i, own, partner, ASK, mail, samples_too, depth, desk)

@@ -8,11 +8,11 @@ at every merge. Sub-2-Sub takes its shortcuts from this view: fixed ties would c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from gossamer.arrays import NONE, Cycles, Handles, Keys
+from gossamer.arrays import NONE, Counts, Cycles, Handles, Keys, Offsets
 from gossamer.draws import Purpose, below, draw, mix
 from gossamer.interest.ask import distance
 from gossamer.jit import kernel, tiny
@@ -20,7 +20,7 @@ from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, newer, same_peer
 from gossamer.protocol.view import ANSWER, ASK, Mail, Now, oldest
 
-__all__ = ["Desk", "Near", "Params", "desk", "drop", "give_up", "merge", "near", "reply", "request"]
+__all__ = ["Desk", "Known", "Near", "Params", "desk", "drop", "give_up", "merge", "near", "reply", "request"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,9 @@ class Params:
     """Places of a view. The plain reading of the papers; 40 finds ring neighbours sooner."""
     shuffle: int = 10
     """Entries of an exchange, the sender's own among them. A guess: the papers name none."""
+    rings_too: bool = False
+    """Whether what is sent is chosen out of the ring view as well. It holds the few who share a box's thin corners, whom a
+    random choice among all that overlap seldom shows."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.view <= 1000:  # noqa: PLR2004
@@ -48,6 +51,15 @@ class Near(NamedTuple):
     """(N, K) uint16."""
     partner: Handles
     """(N,) int32: who has been written to and has not answered, or NONE."""
+
+
+class Known(Protocol):
+    """Ragged columns of peers known elsewhere: a ring view."""
+
+    start: Offsets
+    count: Counts
+    handles: Handles
+    born: Cycles
 
 
 class Desk(NamedTuple):
@@ -195,12 +207,30 @@ def drop(book: Book, view: Near, i: int, handle: int) -> None:
 
 @kernel
 def _write(
-    book: Book, now: Now, view: Near, sample: Samples, i: int, own: int, to: int, mail: Mail, m: int, asks: int, desk: Desk, n: int
+    book: Book,
+    now: Now,
+    view: Near,
+    sample: Samples,
+    links: Known,
+    i: int,
+    own: int,
+    to: int,
+    mail: Mail,
+    m: int,
+    asks: int,
+    rings_too: int,
+    desk: Desk,
+    n: int,
 ) -> None:
     """Write to a peer whom it should know: ourselves, then the nearest to it that we know."""
     entries = mail.handles.shape[1]
     salt = draw(now.seed, book.key[own], now.cycle, Purpose.VICINITY_TIE, n)
     count = _offer_views(book, now, view, sample, i, desk, entries - 1, to, salt)
+    if rings_too != 0:
+        for at in range(links.start[i], links.start[i] + links.count[i]):
+            handle = links.handles[at]
+            if not same_peer(book, handle, to):
+                count = _offer(book, now, desk, count, entries - 1, to, handle, links.born[at], salt)
     mail.sender[m], mail.to[m], mail.stamp[m], mail.asks[m] = own, to, now.cycle, asks
     mail.handles[m, 0], mail.born[m, 0] = own, now.cycle
     for e in range(1, entries):
@@ -229,7 +259,19 @@ def _take_in(
 
 
 @kernel
-def request(book: Book, now: Now, view: Near, sample: Samples, i: int, own: int, mail: Mail, m: int, desk: Desk) -> bool:
+def request(
+    book: Book,
+    now: Now,
+    view: Near,
+    sample: Samples,
+    links: Known,
+    i: int,
+    own: int,
+    mail: Mail,
+    m: int,
+    rings_too: int,
+    desk: Desk,
+) -> bool:
     """Write to the peer of the oldest entry, or to a random sample while the view is empty; whether there was anybody."""
     give_up(book, view, i)
     place = oldest(view.handles[i], view.born[i], now.cycle)
@@ -246,19 +288,30 @@ def request(book: Book, now: Now, view: Near, sample: Samples, i: int, own: int,
                 break
         if partner == NONE:
             return False
-    _write(book, now, view, sample, i, own, partner, mail, m, ASK, desk, 0)
+    _write(book, now, view, sample, links, i, own, partner, mail, m, ASK, rings_too, desk, 0)
     view.partner[i] = partner
     return True
 
 
 @kernel
 def reply(
-    book: Book, now: Now, view: Near, sample: Samples, i: int, own: int, mail: Mail, m: int, desk: Desk, n: int
+    book: Book,
+    now: Now,
+    view: Near,
+    sample: Samples,
+    links: Known,
+    i: int,
+    own: int,
+    mail: Mail,
+    m: int,
+    rings_too: int,
+    desk: Desk,
+    n: int,
 ) -> None:
     """Answer request m, the n-th this row gets in this tick, then merge it; the answer takes the request's place in the mail."""
     for e in range(mail.handles.shape[1]):
         desk.inbox[e], desk.inbox_born[e] = mail.handles[m, e], mail.born[m, e]
-    _write(book, now, view, sample, i, own, mail.sender[m], mail, m, ANSWER, desk, 2 * n + 1)
+    _write(book, now, view, sample, links, i, own, mail.sender[m], mail, m, ANSWER, rings_too, desk, 2 * n + 1)
     _take_in(book, now, view, sample, i, own, desk.inbox, desk.inbox_born, desk, 2 * n + 2)
 
 

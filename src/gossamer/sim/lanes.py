@@ -134,18 +134,26 @@ class VicinityLane(_Swap):
         self.entries, self._spare = params.shuffle, []
         self.state = [vicinity.near(block.rows, params) for block in world.blocks]
         self.desks = [vicinity.desk(params) for _ in world.blocks]
+        self._no_links = rings.links(1)
+
+    def _links(self, b: int) -> rings.Links:
+        """The ring views of a block, where the system has any."""
+        lane = self.world.lanes.get("rings")
+        return self._no_links if lane is None else lane.state[b]
 
     def _mail(self, block: Block, now: Now, mail: Mail, first: Any, order: Handles) -> None:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
         sweeps.vicinity_mail(
-            self.world.book, now, self.state[b], sample, block.own, mail, first, order, block.base, self.desks[b]
-        )
+            self.world.book, now, self.state[b], sample, self._links(b), block.own, mail, first, order, block.base,
+            int(self.params.rings_too), self.desks[b],
+        )  # fmt: skip
 
     def _timers(self, block: Block, now: Now, out: Mail) -> None:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
         sweeps.vicinity_timers(
-            self.world.book, now, self.state[b], sample, block.own, block.due, out, block.base, self.desks[b]
-        )
+            self.world.book, now, self.state[b], sample, self._links(b), block.own, block.due, out, block.base,
+            int(self.params.rings_too), self.desks[b],
+        )  # fmt: skip
 
 
 class RingsLane(Lane):

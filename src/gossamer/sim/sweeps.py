@@ -58,15 +58,19 @@ def vicinity_timers(
     now: Now,
     view: vicinity.Near,
     sample: cyclon.Samples,
+    links: rings.Links,
     own: Handles,
     due: Flags,
     mail: Mail,
     base: int,
+    rings_too: int,
     desk: vicinity.Desk,
 ) -> None:
     """Start an exchange in every row that is due."""
     for i in range(own.shape[0]):
-        if due[i] == 0 or not vicinity.request(book, now, view, sample, i, own[i], mail, base + i, desk):
+        if due[i] == 0 or not vicinity.request(
+            book, now, view, sample, links, i, own[i], mail, base + i, rings_too, desk
+        ):
             mail.to[base + i] = NONE
 
 
@@ -76,11 +80,13 @@ def vicinity_mail(
     now: Now,
     view: vicinity.Near,
     sample: cyclon.Samples,
+    links: rings.Links,
     own: Handles,
     mail: Mail,
     first: Offsets,
     order: Handles,
     base: int,
+    rings_too: int,
     desk: vicinity.Desk,
 ) -> None:
     """Deal with every message, row by row."""
@@ -89,7 +95,7 @@ def vicinity_mail(
         for q in range(start, first[base + i + 1]):
             m = order[q]
             if mail.asks[m] == ASK:
-                vicinity.reply(book, now, view, sample, i, own[i], mail, m, desk, q - start)
+                vicinity.reply(book, now, view, sample, links, i, own[i], mail, m, rings_too, desk, q - start)
             else:
                 if mail.asks[m] == ANSWER:
                     vicinity.merge(book, now, view, sample, i, own[i], mail, m, desk, q - start)

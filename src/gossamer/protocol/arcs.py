@@ -1,0 +1,277 @@
+"""Spreading without duplicates: whoever gets an event is told which arc of the ring to see to, and delegates.
+
+Those who want an event stand in a ring by key, so responsibility can be cut like a cake. The receiver takes up to `fanout`
+peers it knows inside its arc, the next ones either way always among them, the rest spread evenly by key; each gets the part
+of the arc around it, cut halfway to its neighbours. So each receives one copy, and the tree is as shallow as what is known
+allows.
+
+There is no redundancy, so three additions belong to the mode. *Check*: the next one up gets the gap back to its sender as
+part of its arc, and may know of somebody there; free. *Close*: the last of a part tells the next one beyond it, who may know
+of somebody in between and answers with a hint; a small message. *Fail-over*: a part whose receiver is dead goes whole to
+another inside it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gossamer.arrays import NONE, Coordinates, Handles, Keys
+from gossamer.interest.ask import matches
+from gossamer.jit import kernel, tiny
+from gossamer.protocol.cyclon import Samples
+from gossamer.protocol.descriptor import Book, same_peer
+from gossamer.protocol.fingers import Fingers
+from gossamer.protocol.links import Links
+from gossamer.protocol.spread import ARC, CLOSE, DONE, HINT, NO_MAIL, Copies, Happenings, next_down, next_up, write
+from gossamer.protocol.vicinity import Near
+
+__all__ = ["NO_DESK", "Desk", "answer_close", "bounced", "cover", "desk", "follow_hint", "whole"]
+
+NO_DESK = 3
+"""Too many candidates for the desk; nothing has changed."""
+
+_0 = np.uint64(0)
+_1 = np.uint64(1)
+_HALF = np.uint64(1 << 63)
+_MOST_HOPS = 200
+"""A hint is not followed for ever: views that contradict each other could pass an event back and forth."""
+
+
+class Desk(NamedTuple):
+    """Candidates of one side of an arc, nearest first."""
+
+    handles: Handles
+    apart: Keys
+    """(C,) uint64: key distance from the row, on the side looked at."""
+    chosen: Handles
+    """(F,) int32: positions among the candidates."""
+
+
+def desk(candidates: int = 256) -> Desk:
+    """Room for so many candidates."""
+    return Desk(
+        handles=np.zeros(candidates, np.int32), apart=np.zeros(candidates, np.uint64), chosen=np.zeros(64, np.int32)
+    )
+
+
+@tiny
+def whole(key: np.uint64) -> np.uint64:
+    """Both ends of the arc that is the whole circle, for the first who gets an event: the point opposite its key."""
+    return key + _HALF
+
+
+@tiny
+def _add(desk: Desk, count: int, handle: int, apart: np.uint64) -> int:
+    """Put one candidate in its place by distance, once a peer; the new count."""
+    at = count
+    while at > 0 and desk.apart[at - 1] > apart:
+        at -= 1
+    if at > 0 and desk.apart[at - 1] == apart:
+        return count
+    for later in range(count, at, -1):
+        desk.handles[later], desk.apart[later] = desk.handles[later - 1], desk.apart[later - 1]
+    desk.handles[at], desk.apart[at] = handle, apart
+    return count + 1
+
+
+@kernel
+def _gather(
+    book: Book,
+    point: Coordinates,
+    links: Links,
+    near: Near,
+    sample: Samples,
+    fingers: Fingers,
+    i: int,
+    own: int,
+    up: bool,
+    reach: np.uint64,
+    desk: Desk,
+) -> int:
+    """All known peers who want the point and lie within reach on one side; how many."""
+    count, key = 0, book.key[own]
+    first, last = links.start[i], links.start[i] + links.size[i]
+    for step in range(last - first):
+        at = first + step if up else last - 1 - step
+        apart = links.offset[at] if up else ~links.offset[at] + _1
+        if apart > reach:
+            break
+        if matches(book.wants, links.handles[at], point):
+            count = _add(desk, count, links.handles[at], apart)
+    for k in range(fingers.handles.shape[1]):
+        count = _weigh(book, point, key, fingers.handles[i, k], up, reach, desk, count)
+    for k in range(near.handles.shape[1]):
+        count = _weigh(book, point, key, near.handles[i, k], up, reach, desk, count)
+    for k in range(sample.handles.shape[1]):
+        count = _weigh(book, point, key, sample.handles[i, k], up, reach, desk, count)
+    return count
+
+
+@tiny
+def _weigh(
+    book: Book, point: Coordinates, key: np.uint64, handle: int, up: bool, reach: np.uint64, desk: Desk, count: int
+) -> int:
+    if handle == NONE:
+        return count
+    apart = book.key[handle] - key if up else key - book.key[handle]
+    if apart == _0 or apart > reach or not matches(book.wants, handle, point):
+        return count
+    return _add(desk, count, handle, apart)
+
+
+@kernel
+def _choose(desk: Desk, count: int, parts: int, reach: np.uint64) -> int:
+    """Choose up to `parts` candidates: the nearest, and those nearest to even cuts of what is in reach; how many."""
+    if count <= parts:
+        for c in range(count):
+            desk.chosen[c] = c
+        return count
+    desk.chosen[0] = 0
+    kept, c = 1, 1
+    for part in range(1, parts):
+        aim = np.uint64((float(part) + 0.5) / float(parts) * float(reach))
+        spare = parts - 1 - part  # leave one candidate for each part still to come
+        while c < count - 1 - spare and desk.apart[c] < aim:
+            c += 1
+        if c > desk.chosen[kept - 1] + 1 and desk.apart[c] > aim and aim - desk.apart[c - 1] < desk.apart[c] - aim:
+            c -= 1
+        desk.chosen[kept] = c
+        kept += 1
+        c += 1
+    return kept
+
+
+@kernel
+def _delegate(
+    desk: Desk, parts: int, up: bool, reach: np.uint64, key: np.uint64, own: int, event: int, hop: int, out: Copies
+) -> None:
+    """Give each chosen one the part of the side around it, cut halfway to the next."""
+    start = _0
+    for p in range(parts):
+        c = desk.chosen[p]
+        end = reach
+        if p + 1 < parts:
+            apart = desk.apart[c]
+            end = apart + (desk.apart[desk.chosen[p + 1]] - apart) // np.uint64(2)
+        if up:
+            write(out, own, desk.handles[c], ARC, event, hop + 1, key + start, key + end, NONE)
+        else:
+            write(out, own, desk.handles[c], ARC, event, hop + 1, key - end - _1, key - start - _1, NONE)
+        start = end
+
+
+@kernel
+def cover(
+    book: Book,
+    happenings: Happenings,
+    links: Links,
+    near: Near,
+    sample: Samples,
+    fingers: Fingers,
+    i: int,
+    own: int,
+    source: int,
+    event: int,
+    hop: int,
+    low: np.uint64,
+    high: np.uint64,
+    fanout: int,
+    close: int,
+    desk: Desk,
+    out: Copies,
+) -> int:
+    """See to the arc (low, high] around row i: cut it among those known inside, tell the next one beyond where it ends."""
+    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
+    if known > desk.handles.shape[0]:
+        return NO_DESK
+    if out.used[0] + fanout + 2 > out.to.shape[0]:
+        return NO_MAIL
+    key, point = book.key[own], happenings.points[event]
+    reach_up, reach_down = high - key, key - low - _1
+    share = float(reach_up) / (float(reach_up) + float(reach_down) + 1.0)
+    ups = _gather(book, point, links, near, sample, fingers, i, own, True, reach_up, desk)
+    if ups > 0:
+        parts = _choose(desk, ups, min(max(np.int64(share * fanout + 0.5), 1), fanout - 1), reach_up)
+        _delegate(desk, parts, True, reach_up, key, own, event, hop, out)
+    downs = _gather(book, point, links, near, sample, fingers, i, own, False, reach_down, desk)
+    if downs > 0:
+        parts = _choose(desk, downs, min(max(np.int64((1.0 - share) * fanout + 0.5), 1), fanout - 1), reach_down)
+        _delegate(desk, parts, False, reach_down, key, own, event, hop, out)
+    if ups == 0 and close != 0:
+        at = next_up(book, links, i, point, reach_up)
+        if at != NONE and (source == NONE or not same_peer(book, links.handles[at], source)):
+            write(out, own, links.handles[at], CLOSE, event, hop, _0, _0, NONE)
+    return DONE
+
+
+@kernel
+def answer_close(
+    book: Book, happenings: Happenings, links: Links, i: int, own: int, sender: int, event: int, hop: int, out: Copies
+) -> int:
+    """Somebody says that nobody lies between it and us: if we know better, say who."""
+    if out.used[0] + 1 > out.to.shape[0]:
+        return NO_MAIL
+    at = next_down(book, links, i, happenings.points[event], ~_0)
+    if at != NONE and links.offset[at] > book.key[sender] - book.key[own]:
+        write(out, own, sender, HINT, event, hop, _0, _0, links.handles[at])
+    return DONE
+
+
+@kernel
+def follow_hint(
+    book: Book, happenings: Happenings, own: int, sender: int, other: int, event: int, hop: int, out: Copies
+) -> int:
+    """Somebody knows of one between us and it who wants the event: that one gets the arc between us."""
+    if out.used[0] + 1 > out.to.shape[0]:
+        return NO_MAIL
+    if hop < _MOST_HOPS and matches(book.wants, other, happenings.points[event]):
+        write(out, own, other, ARC, event, hop + 1, book.key[own], book.key[sender] - _1, NONE)
+    return DONE
+
+
+@kernel
+def bounced(
+    book: Book,
+    happenings: Happenings,
+    links: Links,
+    near: Near,
+    sample: Samples,
+    fingers: Fingers,
+    i: int,
+    own: int,
+    event: int,
+    hop: int,
+    low: np.uint64,
+    high: np.uint64,
+    desk: Desk,
+    out: Copies,
+) -> int:
+    """The one who was to see to an arc is dead, and forgotten: give the arc whole to the one nearest to its middle.
+
+    Where nobody is known inside, the next one beyond may know somebody.
+    """
+    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
+    if known > desk.handles.shape[0]:
+        return NO_DESK
+    if out.used[0] + 1 > out.to.shape[0]:
+        return NO_MAIL
+    key, point = book.key[own], happenings.points[event]
+    up = high - key < key - low  # the arc lies on one side of the row alone
+    near_end = low - key if up else key - high - _1
+    far_end = high - key if up else key - low - _1
+    count = _gather(book, point, links, near, sample, fingers, i, own, up, far_end, desk)
+    middle, best, least = near_end + (far_end - near_end) // np.uint64(2), NONE, ~_0
+    for c in range(count):
+        if desk.apart[c] > near_end:
+            away = desk.apart[c] - middle if desk.apart[c] > middle else middle - desk.apart[c]
+            if away < least:
+                best, least = c, away
+    if best != NONE:
+        write(out, own, desk.handles[best], ARC, event, hop, low, high, NONE)
+    elif hop < _MOST_HOPS:
+        at = next_up(book, links, i, point, high - key)
+        if at != NONE:
+            write(out, own, links.handles[at], CLOSE, event, hop, _0, _0, NONE)
+    return DONE

@@ -99,10 +99,7 @@ def _corner_uncovered(wants: Interests, room: Pieces, count: int, need: int) -> 
         for c in range(count):
             handle, inside = room.list[c], True
             for d in range(attributes):
-                if (
-                    wants.boxes[handle, LOW, d] > room.corner[d]
-                    or wants.boxes[handle, HIGH, d] < room.corner[d]
-                ):
+                if wants.boxes[handle, LOW, d] > room.corner[d] or wants.boxes[handle, HIGH, d] < room.corner[d]:
                     inside = False
                     break
             if inside:
@@ -150,7 +147,7 @@ def uncovered(wants: Interests, others: Handles, count: int, need: int, room: Pi
     top = 1
     while top > 0:
         top -= 1
-        at, lacks = np.int64(room.after[top]), np.int64(room.need[top])
+        at, lacks = int(room.after[top]), int(room.need[top])
         done = False
         while not done:
             while at < held and not _meets(wants, room.list[at], stack, top):

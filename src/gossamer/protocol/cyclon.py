@@ -22,7 +22,7 @@ from gossamer.jit import kernel, tiny
 from gossamer.protocol.descriptor import Book, newer, same_peer
 from gossamer.protocol.view import ANSWER, ASK, MOST_PLACES, Mail, Now, bit, free_places, lowest_bit, oldest, pick
 
-__all__ = ["Params", "Samples", "drop", "give_up", "merge", "meet", "reply", "request", "samples"]
+__all__ = ["Params", "Samples", "drop", "give_up", "meet", "merge", "reply", "request", "samples"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def samples(rows: int, params: Params) -> Samples:
 
 
 @kernel
-def meet(view: Samples, i: int, handle: int, born: int) -> None:
+def meet(view: Samples, i: int, handle: int, born: np.uint16) -> None:
     """Know one peer from elsewhere: how a row joins. Taken in only where a place is free."""
     for k in range(view.handles.shape[1]):
         if view.handles[i, k] == handle:
@@ -84,7 +84,7 @@ def give_up(view: Samples, i: int) -> None:
     """End an exchange that brought no answer: the partner is taken for dead, what was sent to it stays."""
     pending = view.pending[i]
     if pending != _0:
-        place = np.int64(pending >> _S56) - 1
+        place = int(pending >> _S56) - 1
         if (pending >> np.uint64(place)) & _1 != _0:
             view.handles[i, place] = NONE
         view.pending[i] = _0
@@ -193,7 +193,7 @@ def merge(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m: 
     spare, partner = _0, _0
     pending = view.pending[i]
     if pending != _0:
-        place = np.int64(pending >> _S56) - 1
+        place = int(pending >> _S56) - 1
         if handles[place] != NONE and same_peer(book, handles[place], mail.sender[m]):
             spare = pending & _PLACES
             partner = spare & bit(place)

@@ -40,7 +40,7 @@ class Book(NamedTuple):
 @tiny
 def age(born: np.uint16, now: int) -> int:
     """Cycles since an entry was minted, modulo 2**16."""
-    return (now - np.int64(born)) & 0xFFFF  # type: ignore[return-value]
+    return (now - int(born)) & 0xFFFF
 
 
 @tiny
@@ -53,5 +53,5 @@ def same_peer(book: Book, one: int, other: int) -> bool:
 def newer(book: Book, one: int, one_born: np.uint16, other: int, other_born: np.uint16, now: int) -> bool:
     """Whether the first of two entries for one peer says more recent things than the second."""
     if book.version[one] != book.version[other]:
-        return book.version[one] > book.version[other]
+        return bool(book.version[one] > book.version[other])
     return age(one_born, now) < age(other_born, now)

@@ -1,63 +1,54 @@
-"""Rings: for every event, those who want it stand in a circle by key, and each knows the next one either way.
+"""Rings: for every event, those who want it stand in a circle by key, and each learns who is next to it by asking.
 
-In one sentence: j is in i's ring view iff for some point in both boxes j is the first of all that i has heard of to want
-it, going up from i's key or going down (cyclically). With `depth` r: among the first r, which keeps backups at hand.
+A row writes to one of its links what that peer would select out of all that the row knows, and gets the same back. What a
+row selects, and why the order of the mail does not matter, is in `links`.
 
-The surprising thing is that this selection is order-free, select(A u B) = select(select(A) u select(B)): it does not matter
-who selects what first, a sender may leave out what its reader would drop, all mail of a tick can be merged at once, and
-what has once been rejected stays rejected as long as no member is lost. So only candidates not seen before are tested.
-
-A view is kept in order of *offset*, the key's distance going up from the row's own key, in an arena: rows hold from two
-to thousands of links.
+The surprising thing is that all ring mail of a tick is answered from the views as they stood at its start, and then merged
+in one selection: a hub is written to by hundreds in a tick, and selecting is all of the cost.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from gossamer.arrays import NONE, Counts, Cycles, Flags, Handles, Keys, Numbers, Offsets
+from gossamer.arrays import NONE, Handles
 from gossamer.draws import Purpose, below, draw, uniform
-from gossamer.interest.ask import HIGH, LOW, contains, overlaps
-from gossamer.interest.cover import COVERED, NO_ROOM, Pieces, pieces, uncovered
+from gossamer.interest.ask import contains, overlaps
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, same_peer
+from gossamer.protocol.links import (
+    AHEAD,
+    ASKED,
+    BEHIND,
+    BOTH,
+    DONE,
+    FRESH,
+    MET,
+    NO_DESK,
+    NO_MAIL,
+    NO_PIECES,
+    Desk,
+    Links,
+    consider,
+    drop,
+    heard,
+    note,
+    place,
+    put,
+    reselect,
+    select,
+    settle,
+)
 from gossamer.protocol.vicinity import Near
 from gossamer.protocol.view import ANSWER, ASK, Now, Parcels
 
-__all__ = [
-    "AHEAD",
-    "ASKED",
-    "BEHIND",
-    "DONE",
-    "MET",
-    "NO_ARENA",
-    "NO_DESK",
-    "NO_MAIL",
-    "NO_PIECES",
-    "Desk",
-    "Links",
-    "Params",
-    "desk",
-    "drop",
-    "exchanges",
-    "links",
-    "merge",
-    "reply",
-    "request",
-    "reselect",
-    "widen",
-]
+__all__ = ["Params", "drop", "exchanges", "merge", "reply", "request", "reselect"]
 
-DONE, NO_ARENA, NO_DESK, NO_PIECES, NO_MAIL = 0, 1, 2, 3, 4
-"""What a move answers: done, or what it has too little of. Then nothing has changed, and it is to be run again with more."""
-
-AHEAD, BEHIND, ASKED, MET = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(16)
-"""Marks of a link: first going up for some event, first going down for some, asked and not yet answered, written to or
-heard of since it became one."""
+_0 = np.uint64(0)
+_1 = np.uint64(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,264 +77,9 @@ class Params:
             raise ValueError(f"stray: {self.stray}; expected a chance in 0..1")
 
 
-class Links(NamedTuple):
-    """The ring layer's state, by row."""
-
-    start: Offsets
-    """(N,) int64: where a row's links begin in the arena."""
-    count: Counts
-    """(N,) int32: how many there are."""
-    room: Counts
-    """(N,) int32: how many would fit."""
-    turn: Keys
-    """(N,) uint64: the offset of the link asked last."""
-    stale: Flags
-    """(N,) uint8: whether links without a mark are to be judged anew."""
-    ahead: Keys
-    """(N,) uint64: the offset beyond which, going up, every event of the row has its next ones already."""
-    behind: Keys
-    """(N,) uint64: the same going down: the offset below which."""
-    known: Handles
-    """(N, C) int32: candidates that have been rejected; a cache, no part of the state."""
-    handles: Handles
-    """(P,) int32."""
-    born: Cycles
-    """(P,) uint16."""
-    offset: Keys
-    """(P,) uint64."""
-    marks: Flags
-    """(P,) uint8."""
-    tail: Numbers
-    """(1,) int64: how much of the arena is given out."""
-
-
-class Desk(NamedTuple):
-    """Room to select in."""
-
-    handles: Handles
-    born: Cycles
-    offset: Keys
-    marks: Flags
-    fresh: Handles
-    fresh_born: Cycles
-    fresh_offset: Keys
-    line: Handles
-    """The links kept so far, going one way."""
-    arrived: Handles
-    """The new ones among them."""
-    pieces: Pieces
-
-
-_FIRST_ROOM = 16
-_KNOWN = 64
-_0 = np.uint64(0)
-_1 = np.uint64(1)
-_BOTH = AHEAD | BEHIND
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_S40 = np.uint64(40)
-
-
-def links(rows: int) -> Links:
-    """No links yet, with a little room for each row."""
-    return Links(
-        start=np.arange(rows, dtype=np.int64) * _FIRST_ROOM,
-        count=np.zeros(rows, np.int32),
-        room=np.full(rows, _FIRST_ROOM, np.int32),
-        turn=np.zeros(rows, np.uint64),
-        stale=np.zeros(rows, np.uint8),
-        ahead=np.full(rows, 2**64 - 1, np.uint64),
-        behind=np.zeros(rows, np.uint64),
-        known=np.full((rows, _KNOWN), NONE, np.int32),
-        handles=np.full(2 * rows * _FIRST_ROOM, NONE, np.int32),
-        born=np.zeros(2 * rows * _FIRST_ROOM, np.uint16),
-        offset=np.zeros(2 * rows * _FIRST_ROOM, np.uint64),
-        marks=np.zeros(2 * rows * _FIRST_ROOM, np.uint8),
-        tail=np.array([rows * _FIRST_ROOM], np.int64),
-    )
-
-
-def widen(state: Links) -> Links:
-    """The same links in an arena with as much free room again; what rows have left behind is not carried over."""
-    width = np.maximum(2 * state.count, _FIRST_ROOM).astype(np.int32)
-    start = np.concatenate(([0], np.cumsum(width, dtype=np.int64)))
-    total = 2 * int(start[-1])
-    wide = state._replace(
-        start=start[:-1],
-        room=width,
-        handles=np.full(total, NONE, np.int32),
-        born=np.zeros(total, np.uint16),
-        offset=np.zeros(total, np.uint64),
-        marks=np.zeros(total, np.uint8),
-        tail=np.array([start[-1]], np.int64),
-    )
-    _carry(state, wide)
-    return wide
-
-
-@kernel
-def _carry(old: Links, new: Links) -> None:
-    for i in range(old.start.shape[0]):
-        for k in range(old.count[i]):
-            a, b = old.start[i] + k, new.start[i] + k
-            new.handles[b], new.born[b], new.offset[b], new.marks[b] = (
-                old.handles[a],
-                old.born[a],
-                old.offset[a],
-                old.marks[a],
-            )
-
-
-def desk(attributes: int, candidates: int = 256, stack: int = 256) -> Desk:
-    """Room for so many candidates, and so many pieces of one box, at a time."""
-    return Desk(
-        handles=np.zeros(candidates, np.int32),
-        born=np.zeros(candidates, np.uint16),
-        offset=np.zeros(candidates, np.uint64),
-        marks=np.zeros(candidates, np.uint8),
-        fresh=np.zeros(candidates, np.int32),
-        fresh_born=np.zeros(candidates, np.uint16),
-        fresh_offset=np.zeros(candidates, np.uint64),
-        line=np.zeros(candidates, np.int32),
-        arrived=np.zeros(candidates, np.int32),
-        pieces=pieces(attributes, candidates, stack),
-    )
-
-
-@tiny
-def _slot(handle: int, slots: int) -> int:
-    return np.int64((np.uint64(handle) * _SPREAD) >> _S40) % slots  # type: ignore[no-any-return]
-
-
-@tiny
-def _place(state: Links, i: int, offset: np.uint64) -> int:
-    """Where in row i's part of the arena an offset stands, or would stand: the first link not below it."""
-    low, high = state.start[i], state.start[i] + state.count[i]
-    while low < high:
-        middle = (low + high) >> 1
-        if state.offset[middle] < offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low  # type: ignore[no-any-return]
-
-
-# ---------------------------------------------------------------------------------------------------- selection
-
-
-@tiny
-def _aim(book: Book, own: int, handle: int, room: Pieces) -> None:
-    """Make what two boxes have in common the target of the next question."""
-    boxes = book.wants.boxes
-    for d in range(boxes.shape[2]):
-        room.boxes[0, LOW, d] = max(boxes[own, LOW, d], boxes[handle, LOW, d])
-        room.boxes[0, HIGH, d] = min(boxes[own, HIGH, d], boxes[handle, HIGH, d])
-
-
-@kernel
-def _select(book: Book, own: int, count: int, depth: int, desk: Desk, way: np.uint8) -> int:
-    """Judge the first `count` candidates on the desk, in order, going one way. Answers DONE or NO_PIECES.
-
-    Those without any mark are new. An old one is judged again only where a new one, kept before it, meets it.
-    """
-    kept, arrived = 0, 0
-    for step in range(count):
-        c = step if way == AHEAD else count - 1 - step
-        handle, marks = desk.handles[c], desk.marks[c]
-        new = marks & _FRESH != 0
-        if not new:
-            if marks & way == 0:
-                continue
-            met = False
-            for a in range(arrived):
-                if overlaps(book.wants, desk.arrived[a], handle):
-                    met = True
-                    break
-            if not met:
-                desk.line[kept] = handle
-                kept += 1
-                continue
-        _aim(book, own, handle, desk.pieces)
-        answer = uncovered(book.wants, desk.line, kept, depth, desk.pieces)
-        if answer == NO_ROOM:
-            return NO_PIECES
-        if answer == COVERED:
-            desk.marks[c] &= ~way
-            continue
-        desk.marks[c] |= way
-        desk.line[kept] = handle
-        kept += 1
-        if new:
-            desk.arrived[arrived] = handle
-            arrived += 1
-    return DONE
-
-
-_FRESH = np.uint8(8)
-
-
-@tiny
-def _note(desk: Desk, count: int, book: Book, handle: int, born: np.uint16, offset: np.uint64) -> int:
-    """Add a candidate to the fresh ones, kept in order of offset and once a peer; the new count."""
-    at = count
-    while at > 0 and desk.fresh_offset[at - 1] > offset:
-        at -= 1
-    if at > 0 and desk.fresh_offset[at - 1] == offset:
-        if book.version[handle] > book.version[desk.fresh[at - 1]]:
-            desk.fresh[at - 1], desk.fresh_born[at - 1] = handle, born
-        elif handle == desk.fresh[at - 1] and np.int16(born - desk.fresh_born[at - 1]) > 0:
-            desk.fresh_born[at - 1] = born
-        return count
-    for later in range(count, at, -1):
-        desk.fresh[later], desk.fresh_born[later] = desk.fresh[later - 1], desk.fresh_born[later - 1]
-        desk.fresh_offset[later] = desk.fresh_offset[later - 1]
-    desk.fresh[at], desk.fresh_born[at], desk.fresh_offset[at] = handle, born, offset
-    return count + 1
-
-
-@kernel
-def _consider(
-    book: Book, state: Links, i: int, own: int, handle: int, born: np.uint16, desk: Desk, count: int
-) -> int:
-    """Look at one entry that row i has or gets: bring a link up to date, or note a candidate not yet judged."""
-    if handle == NONE:
-        return count
-    offset = book.key[handle] - book.key[own]
-    if offset == _0 or (offset > state.ahead[i] and offset < state.behind[i] and book.versioned == 0):
-        return count
-    if state.known[i, _slot(handle, state.known.shape[1])] == handle:
-        return count
-    if not overlaps(book.wants, own, handle) and book.versioned == 0:
-        return count
-    at = _place(state, i, offset)
-    if at < state.start[i] + state.count[i] and state.offset[at] == offset:
-        if state.handles[at] == handle:
-            if np.int16(born - state.born[at]) > 0:
-                state.born[at] = born
-            return count
-        if book.version[state.handles[at]] >= book.version[handle]:
-            return count
-        state.marks[at] = 0  # a peer that changed its mind: the old descriptor goes, whatever it covered is judged anew
-        state.stale[i] = 1
-        _forget(state, i)
-        if not overlaps(book.wants, own, handle):
-            state.handles[at] = handle  # laid out no more, since it no longer overlaps
-    if not overlaps(book.wants, own, handle):
-        return count
-    return _note(desk, count, book, handle, born, offset)
-
-
-@tiny
-def _forget(state: Links, i: int) -> None:
-    """A link is lost: what was rejected because of it may be wanted after all."""
-    state.ahead[i], state.behind[i] = ~_0, _0
-    for k in range(state.known.shape[1]):
-        state.known[i, k] = NONE
-
-
 @kernel
 def merge(
     book: Book,
-    now: Now,
     state: Links,
     near: Near,
     sample: Samples,
@@ -362,113 +98,18 @@ def merge(
     for q in range(first, last):
         wanted += mail.start[order[q] + 1] - mail.start[order[q]]
     fresh = 0
-    if wanted + state.count[i] > most:
+    if wanted + state.size[i] > most:
         return NO_DESK
     for q in range(first, last):
         m = order[q]
-        _heard(book, state, i, own, mail.sender[m], mail.asks[m])
+        heard(book, state, i, own, mail.sender[m], mail.asks[m])
         for e in range(mail.start[m], mail.start[m + 1]):
-            fresh = _consider(book, state, i, own, mail.handles[e], mail.born[e], desk, fresh)
+            fresh = consider(book, state, i, own, mail.handles[e], mail.born[e], desk, fresh)
     for k in range(near.handles.shape[1]):
-        fresh = _consider(book, state, i, own, near.handles[i, k], near.born[i, k], desk, fresh)
+        fresh = consider(book, state, i, own, near.handles[i, k], near.born[i, k], desk, fresh)
     for k in range(sample.handles.shape[1]):
-        fresh = _consider(book, state, i, own, sample.handles[i, k], sample.born[i, k], desk, fresh)
-    if fresh == 0 and state.stale[i] == 0:
-        return DONE
-    count = _lay_out(book, state, i, own, fresh, desk)
-    if _select(book, own, count, depth, desk, AHEAD) == NO_PIECES:
-        return NO_PIECES
-    if _select(book, own, count, depth, desk, BEHIND) == NO_PIECES:
-        return NO_PIECES
-    answer = _keep(state, i, count, desk)
-    if answer == DONE:
-        _look_out(book, state, i, own, depth)
-    return answer
-
-
-@tiny
-def _heard(book: Book, state: Links, i: int, own: int, sender: int, asks: int) -> None:
-    at = _place(state, i, book.key[sender] - book.key[own])
-    if at < state.start[i] + state.count[i] and same_peer(book, state.handles[at], sender):
-        state.marks[at] |= MET
-        if asks == ANSWER:
-            state.marks[at] &= ~ASKED
-
-
-@kernel
-def _lay_out(book: Book, state: Links, i: int, own: int, fresh: int, desk: Desk) -> int:
-    """Put links and fresh candidates on the desk in order of offset; how many they are."""
-    count, f, stale = 0, 0, state.stale[i] != 0
-    for at in range(state.start[i], state.start[i] + state.count[i]):
-        while f < fresh and desk.fresh_offset[f] < state.offset[at]:
-            count = _put(desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], _FRESH)
-            f += 1
-        marks = state.marks[at]
-        if stale:
-            if f < fresh and desk.fresh_offset[f] == state.offset[at]:
-                continue  # replaced by a newer descriptor
-            if not overlaps(book.wants, own, state.handles[at]):
-                continue
-            marks = (marks & (ASKED | MET)) | _FRESH
-        count = _put(desk, count, state.handles[at], state.born[at], state.offset[at], marks)
-    while f < fresh:
-        count = _put(desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], _FRESH)
-        f += 1
-    return count
-
-
-@tiny
-def _put(desk: Desk, count: int, handle: int, born: np.uint16, offset: np.uint64, marks: np.uint8) -> int:
-    desk.handles[count], desk.born[count], desk.offset[count], desk.marks[count] = handle, born, offset, marks
-    return count + 1
-
-
-@kernel
-def _keep(state: Links, i: int, count: int, desk: Desk) -> int:
-    """Write back who has a mark; remember who has none."""
-    kept = 0
-    for c in range(count):
-        kept += (desk.marks[c] & _BOTH) != 0
-    if kept > state.room[i]:
-        room = 2 * kept
-        if state.tail[0] + room > state.handles.shape[0]:
-            return NO_ARENA
-        state.start[i], state.room[i] = state.tail[0], room
-        state.tail[0] += room
-    at = state.start[i]
-    for c in range(count):
-        if desk.marks[c] & _BOTH != 0:
-            state.handles[at], state.born[at], state.offset[at] = desk.handles[c], desk.born[c], desk.offset[c]
-            state.marks[at] = desk.marks[c] & ~_FRESH
-            at += 1
-        else:
-            state.known[i, _slot(desk.handles[c], state.known.shape[1])] = desk.handles[c]
-    state.count[i], state.stale[i] = kept, 0
-    return DONE
-
-
-@kernel
-def _look_out(book: Book, state: Links, i: int, own: int, depth: int) -> None:
-    """How far either way the row has to look: not beyond the depth-th link that wants all that it wants."""
-    first, last = state.start[i], state.start[i] + state.count[i]
-    state.ahead[i], state.behind[i] = ~_0, _0
-    lacks = depth
-    for at in range(first, last):
-        if contains(book.wants, state.handles[at], own):
-            lacks -= 1
-            if lacks == 0:
-                state.ahead[i] = state.offset[at]
-                break
-    lacks = depth
-    for at in range(last - 1, first - 1, -1):
-        if contains(book.wants, state.handles[at], own):
-            lacks -= 1
-            if lacks == 0:
-                state.behind[i] = state.offset[at]
-                break
-
-
-# ---------------------------------------------------------------------------------------------------- exchanges
+        fresh = consider(book, state, i, own, sample.handles[i, k], sample.born[i, k], desk, fresh)
+    return settle(book, state, i, own, fresh, depth, desk)
 
 
 @tiny
@@ -481,13 +122,11 @@ def _candidate(
     offset = book.key[handle] - book.key[reader]
     if offset == _0 or (offset > ahead and offset < behind) or not overlaps(book.wants, reader, handle):
         return count
-    return _note(desk, count, book, handle, born, offset)
+    return note(desk, count, book, handle, born, offset)
 
 
 @tiny
-def _sight(
-    book: Book, reader: int, handle: int, ahead: np.uint64, behind: np.uint64
-) -> tuple[np.uint64, np.uint64]:
+def _sight(book: Book, reader: int, handle: int, ahead: np.uint64, behind: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Draw in the horizon of a reader by one peer that wants all that it wants."""
     if handle != NONE:
         offset = book.key[handle] - book.key[reader]
@@ -498,7 +137,7 @@ def _sight(
 
 @kernel
 def _horizon(
-    book: Book, state: Links, near: Near, sample: Samples, i: int, own: int, reader: int, depth: int, desk: Desk
+    book: Book, state: Links, near: Near, sample: Samples, i: int, own: int, reader: int, depth: int
 ) -> tuple[np.uint64, np.uint64]:
     """The offsets beyond which nobody we know of can be a next one of the reader's, either way.
 
@@ -507,7 +146,7 @@ def _horizon(
     ahead, behind = ~_0, _0
     if depth == 1:
         ahead, behind = _sight(book, reader, own, ahead, behind)
-        for at in range(state.start[i], state.start[i] + state.count[i]):
+        for at in range(state.start[i], state.start[i] + state.size[i]):
             ahead, behind = _sight(book, reader, state.handles[at], ahead, behind)
         for k in range(near.handles.shape[1]):
             ahead, behind = _sight(book, reader, near.handles[i, k], ahead, behind)
@@ -534,15 +173,15 @@ def _write(
 ) -> int:
     """Write to a peer what it would select out of all that row i knows, ourselves included."""
     m = mail.used[0]
-    known = state.count[i] + near.handles.shape[1] + sample.handles.shape[1] + 1
+    known = state.size[i] + near.handles.shape[1] + sample.handles.shape[1] + 1
     if known > desk.fresh.shape[0]:
         return NO_DESK
     if m >= mail.to.shape[0] or mail.start[m] + known > mail.handles.shape[0]:
         return NO_MAIL
     # The links from the reader's own key on stand in its order already, so that each is noted at the end.
-    first, last, count = state.start[i], state.start[i] + state.count[i], 0
-    ahead, behind = _horizon(book, state, near, sample, i, own, reader, depth, desk)
-    middle = _place(state, i, book.key[reader] - book.key[own])
+    first, last, count = state.start[i], state.start[i] + state.size[i], 0
+    ahead, behind = _horizon(book, state, near, sample, i, own, reader, depth)
+    middle = place(state, i, book.key[reader] - book.key[own])
     for at in range(middle, last):
         count = _candidate(book, reader, state.handles[at], state.born[at], ahead, behind, desk, count)
     count = _candidate(book, reader, own, np.uint16(now.cycle), ahead, behind, desk, count)
@@ -554,15 +193,15 @@ def _write(
         for k in range(sample.handles.shape[1]):
             count = _candidate(book, reader, sample.handles[i, k], sample.born[i, k], ahead, behind, desk, count)
     for c in range(count):
-        _put(desk, c, desk.fresh[c], desk.fresh_born[c], desk.fresh_offset[c], _FRESH)
-    if _select(book, reader, count, depth, desk, AHEAD) == NO_PIECES:
+        put(desk, c, desk.fresh[c], desk.fresh_born[c], desk.fresh_offset[c], FRESH)
+    if select(book, reader, count, depth, desk, AHEAD) == NO_PIECES:
         return NO_PIECES
-    if _select(book, reader, count, depth, desk, BEHIND) == NO_PIECES:
+    if select(book, reader, count, depth, desk, BEHIND) == NO_PIECES:
         return NO_PIECES
     mail.sender[m], mail.to[m], mail.stamp[m], mail.asks[m] = own, reader, now.cycle, asks
     at = mail.start[m]
     for c in range(count):
-        if desk.marks[c] & _BOTH != 0:
+        if desk.marks[c] & BOTH != 0:
             mail.handles[at], mail.born[at] = desk.handles[c], desk.born[c]
             at += 1
     mail.start[m + 1] = at
@@ -578,11 +217,11 @@ def _stranger(book: Book, now: Now, near: Near, sample: Samples, i: int, own: in
     for k in range(places):
         handle = near.handles[i, (start + k) % places]
         if handle != NONE and overlaps(book.wants, own, handle):
-            return handle  # type: ignore[no-any-return]
+            return int(handle)
     for k in range(sample.handles.shape[1]):
         handle = sample.handles[i, k]
         if handle != NONE and not same_peer(book, handle, own) and overlaps(book.wants, own, handle):
-            return handle  # type: ignore[no-any-return]
+            return int(handle)
     return NONE
 
 
@@ -591,17 +230,17 @@ def _nearest(now: Now, near: Near, i: int, n: int, haste: int) -> int:
     """One of the nearest peers, where none is known that overlaps: `haste` others in each cycle, the nearest half always."""
     half = haste // 2
     place = n if n < half else half + (now.cycle * (haste - half) + n - half) % max(near.handles.shape[1] - half, 1)
-    return near.handles[i, place] if place < near.handles.shape[1] else NONE  # type: ignore[no-any-return]
+    return near.handles[i, place] if place < near.handles.shape[1] else NONE
 
 
 @kernel
 def exchanges(state: Links, i: int, links_per_exchange: int, haste: int) -> int:
     """How many exchanges a row starts in a cycle."""
-    many = 1 if links_per_exchange == 0 else 1 + state.count[i] // links_per_exchange
+    many = 1 if links_per_exchange == 0 else 1 + state.size[i] // links_per_exchange
     unmet = 0
-    for at in range(state.start[i], state.start[i] + state.count[i]):
+    for at in range(state.start[i], state.start[i] + state.size[i]):
         unmet += state.marks[at] & MET == 0
-    if state.count[i] == 0:
+    if state.size[i] == 0:
         unmet = haste  # alone, as far as it knows: look around
     return max(many, min(unmet, haste))
 
@@ -609,8 +248,8 @@ def exchanges(state: Links, i: int, links_per_exchange: int, haste: int) -> int:
 @tiny
 def _next_in_turn(state: Links, i: int, haste: int) -> int:
     """The link after the one asked last; one never met before all others, where there is haste."""
-    first, last = state.start[i], state.start[i] + state.count[i]
-    at = _place(state, i, state.turn[i] + _1)
+    first, last = state.start[i], state.start[i] + state.size[i]
+    at = place(state, i, state.turn[i] + _1)
     if at == last or state.turn[i] == ~_0:
         at = first
     if haste != 0:
@@ -641,8 +280,10 @@ def request(
 ) -> int:
     """Start the n-th exchange of this cycle: with a ring neighbour, or with somebody who overlaps."""
     partner, at = NONE, NONE
-    count = state.count[i]
-    if count > 0 and not (stray > 0.0 and uniform(draw(now.seed, book.key[own], now.cycle, Purpose.RING_PARTNER, 2 * n)) < stray):
+    count = state.size[i]
+    if count > 0 and not (
+        stray > 0.0 and uniform(draw(now.seed, book.key[own], now.cycle, Purpose.RING_PARTNER, 2 * n)) < stray
+    ):
         if in_turn != 0:
             at = _next_in_turn(state, i, haste)
         else:
@@ -678,30 +319,3 @@ def reply(
 ) -> int:
     """Answer one request from the view as it stood at the start of the tick."""
     return _write(book, now, state, near, sample, i, own, reader, ANSWER, mail, samples_too, depth, desk)
-
-
-# ---------------------------------------------------------------------------------------------------- losing links
-
-
-@kernel
-def drop(book: Book, state: Links, i: int, own: int, handle: int) -> bool:
-    """Forget a peer known to be dead; whether it was a link. Whoever it covered may now be wanted."""
-    at = _place(state, i, book.key[handle] - book.key[own])
-    last = state.start[i] + state.count[i]
-    if at == last or not same_peer(book, state.handles[at], handle):
-        return False
-    for later in range(at, last - 1):
-        state.handles[later], state.born[later] = state.handles[later + 1], state.born[later + 1]
-        state.offset[later], state.marks[later] = state.offset[later + 1], state.marks[later + 1]
-    state.count[i] -= 1
-    reselect(state, i)
-    return True
-
-
-@kernel
-def reselect(state: Links, i: int) -> None:
-    """A link is lost, or the row wants something else now: judge every link anew at the next merge."""
-    state.stale[i] = 1
-    _forget(state, i)
-
-

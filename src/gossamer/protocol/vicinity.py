@@ -8,19 +8,20 @@ at every merge. Sub-2-Sub takes its shortcuts from this view: fixed ties would c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from gossamer.arrays import NONE, Counts, Cycles, Handles, Keys, Offsets
+from gossamer.arrays import NONE, Cycles, Handles, Keys
 from gossamer.draws import Purpose, below, draw, mix
 from gossamer.interest.ask import distance
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, newer, same_peer
+from gossamer.protocol.links import Links
 from gossamer.protocol.view import ANSWER, ASK, Mail, Now, oldest
 
-__all__ = ["Desk", "Known", "Near", "Params", "desk", "drop", "give_up", "merge", "near", "reply", "request"]
+__all__ = ["Desk", "Near", "Params", "desk", "drop", "give_up", "merge", "near", "reply", "request"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +52,6 @@ class Near(NamedTuple):
     """(N, K) uint16."""
     partner: Handles
     """(N,) int32: who has been written to and has not answered, or NONE."""
-
-
-class Known(Protocol):
-    """Ragged columns of peers known elsewhere: a ring view."""
-
-    start: Offsets
-    count: Counts
-    handles: Handles
-    born: Cycles
 
 
 class Desk(NamedTuple):
@@ -211,7 +203,7 @@ def _write(
     now: Now,
     view: Near,
     sample: Samples,
-    links: Known,
+    links: Links,
     i: int,
     own: int,
     to: int,
@@ -227,7 +219,7 @@ def _write(
     salt = draw(now.seed, book.key[own], now.cycle, Purpose.VICINITY_TIE, n)
     count = _offer_views(book, now, view, sample, i, desk, entries - 1, to, salt)
     if rings_too != 0:
-        for at in range(links.start[i], links.start[i] + links.count[i]):
+        for at in range(links.start[i], links.start[i] + links.size[i]):
             handle = links.handles[at]
             if not same_peer(book, handle, to):
                 count = _offer(book, now, desk, count, entries - 1, to, handle, links.born[at], salt)
@@ -264,7 +256,7 @@ def request(
     now: Now,
     view: Near,
     sample: Samples,
-    links: Known,
+    links: Links,
     i: int,
     own: int,
     mail: Mail,
@@ -279,9 +271,7 @@ def request(
         partner = view.handles[i, place]
     else:
         partner = NONE
-        start = below(
-            draw(now.seed, book.key[own], now.cycle, Purpose.VICINITY_PARTNER, 0), sample.handles.shape[1]
-        )
+        start = below(draw(now.seed, book.key[own], now.cycle, Purpose.VICINITY_PARTNER, 0), sample.handles.shape[1])
         for k in range(sample.handles.shape[1]):
             partner = sample.handles[i, (start + k) % sample.handles.shape[1]]
             if partner != NONE:
@@ -299,7 +289,7 @@ def reply(
     now: Now,
     view: Near,
     sample: Samples,
-    links: Known,
+    links: Links,
     i: int,
     own: int,
     mail: Mail,
@@ -308,7 +298,7 @@ def reply(
     desk: Desk,
     n: int,
 ) -> None:
-    """Answer request m, the n-th this row gets in this tick, then merge it; the answer takes the request's place in the mail."""
+    """Answer request m, the n-th this row gets in this tick, then merge it; the answer takes its place in the mail."""
     for e in range(mail.handles.shape[1]):
         desk.inbox[e], desk.inbox_born[e] = mail.handles[m, e], mail.born[m, e]
     _write(book, now, view, sample, links, i, own, mail.sender[m], mail, m, ANSWER, rings_too, desk, 2 * n + 1)
@@ -316,12 +306,8 @@ def reply(
 
 
 @kernel
-def merge(
-    book: Book, now: Now, view: Near, sample: Samples, i: int, own: int, mail: Mail, m: int, desk: Desk, n: int
-) -> None:
+def merge(book: Book, now: Now, view: Near, sample: Samples, i: int, own: int, mail: Mail, m: int, desk: Desk, n: int) -> None:
     """Take in answer m, the n-th mail of the kind this row gets in this tick."""
     if view.partner[i] != NONE and same_peer(book, view.partner[i], mail.sender[m]):
         view.partner[i] = NONE
     _take_in(book, now, view, sample, i, own, mail.handles[m], mail.born[m], desk, 2 * n + (1 << 20))
-
-

@@ -134,7 +134,7 @@ def bit(place: int) -> np.uint64:
 @tiny
 def lowest_bit(mask: np.uint64) -> int:
     """The lowest place in a mask that is not empty (de Bruijn's sequence: no instruction of the machine is needed)."""
-    return _PLACE[((mask & (~mask + _1)) * _DEBRUIJN) >> _S58]  # type: ignore[return-value]
+    return int(_PLACE[((mask & (~mask + _1)) * _DEBRUIJN) >> _S58])
 
 
 @tiny
@@ -142,7 +142,7 @@ def count_bits(mask: np.uint64) -> int:
     """How many places are in a mask."""
     mask -= (mask >> _1) & _PAIRS
     mask = (mask & _FOURS) + ((mask >> _S2) & _FOURS)
-    return np.int64((((mask + (mask >> _S4)) & _EIGHTS) * _ONES) >> _S56)  # type: ignore[return-value]
+    return int((((mask + (mask >> _S4)) & _EIGHTS) * _ONES) >> _S56)
 
 
 @tiny
@@ -181,8 +181,9 @@ def pick(candidates: np.uint64, want: int, book: Book, now: Now, own: int, purpo
     total = count_bits(candidates)
     if total <= want:
         return candidates
-    chosen, bits, half, taken = _0, _0, _0, 0
-    for last in range(total - want, total):
+    chosen, bits, half = _0, _0, _0
+    for taken in range(want):
+        last = total - want + taken
         if taken % 8 == 0:
             bits = draw(now.seed, book.key[own], now.cycle, purpose, n + (taken >> 3))
             half = bits >> _S32
@@ -191,7 +192,6 @@ def pick(candidates: np.uint64, want: int, book: Book, now: Now, own: int, purpo
         scaled = half * np.uint64(last + 1)
         place = scaled >> _S32
         half = (scaled << _S32) >> _S32
-        taken += 1
         chosen |= _1 << (place if (chosen >> place) & _1 == _0 else np.uint64(last))
     if candidates >> np.uint64(total) == _0:
         return chosen
@@ -203,5 +203,3 @@ def pick(candidates: np.uint64, want: int, book: Book, now: Now, own: int, purpo
             spread |= low
         chosen >>= _1
     return spread
-
-

@@ -11,23 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gossamer.arrays import Handles
-from gossamer.protocol import cyclon, rings, vicinity
+from gossamer.arrays import Handles, Numbers, Offsets
+from gossamer.protocol import cyclon, links, rings, vicinity
+from gossamer.protocol.spread import Copies
 from gossamer.protocol.view import Mail, Now, Parcels, empty_mail, empty_parcels
 from gossamer.sim import sweeps
 
 if TYPE_CHECKING:
     from gossamer.sim.world import Block, World
 
-__all__ = ["LANES", "CyclonLane", "Lane", "RingsLane", "VicinityLane", "joined", "taken"]
+__all__ = ["CyclonLane", "Lane", "RingsLane", "VicinityLane", "joined", "taken"]
 
-Post = Mail | Parcels
+Post = Mail | Parcels | Copies
 
 
-def taken(mail: Post, which: Any) -> Post:
+def taken(mail: Post, which: slice | Numbers) -> Post:
     """Some of the messages, closed up."""
     if isinstance(mail, Mail):
-        return Mail(*(column[which] for column in mail))
+        columns: tuple[Any, ...] = mail
+        return Mail(*(column[which] for column in columns))
     length = np.diff(mail.start)[which]
     start = np.concatenate(([0], np.cumsum(length)))
     at = np.repeat(mail.start[:-1][which] - start[:-1], length) + np.arange(start[-1])
@@ -50,6 +52,9 @@ def joined(mails: list[Post]) -> Post:
     head = mails[0]
     if isinstance(head, Mail):
         return Mail(*(np.concatenate(columns) for columns in zip(*mails, strict=True)))
+    if isinstance(head, Copies):
+        columns = [np.concatenate(parts) for parts in zip(*mails, strict=True)][:-1]
+        return Copies(*columns, np.array([columns[0].shape[0]]))
     parcels = [mail for mail in mails if isinstance(mail, Parcels)]
     ends = np.cumsum([0] + [int(mail.start[-1]) for mail in parcels])
     return Parcels(
@@ -67,12 +72,13 @@ def joined(mails: list[Post]) -> Post:
 class Lane:
     """What every lane has: its number, its layer's settings, and a state a block."""
 
-    def __init__(self, world: World, number: int, params: Any) -> None:
-        self.world, self.number, self.params = world, number, params
+    def __init__(self, world: World, number: int, params: object) -> None:
+        self.world, self.number = world, number
+        self.params: Any = params
         self.state: list[Any] = []
         self.sent = {"messages": 0, "entries": 0, "failed": 0}
 
-    def tick(self, now: Now, mail: Post | None, due: bool) -> None:
+    def tick(self, now: Now, mail: Any, due: int) -> None:  # noqa: ANN401  (Mail or Parcels: each lane knows which)
         """Deal with the mail that has arrived, then with the timers that are due."""
         raise NotImplementedError
 
@@ -90,9 +96,9 @@ class _Swap(Lane):
 
     _spare: list[Mail]
 
-    def tick(self, now: Now, mail: Post | None, due: bool) -> None:
+    def tick(self, now: Now, mail: Mail | None, due: int) -> None:
+        """Deal with the mail that has arrived, then with the timers that are due."""
         if mail is not None:
-            assert isinstance(mail, Mail)
             first, order = self.world.route(mail)
             self.world.each_block(lambda block: self._mail(block, now, mail, first, order))
             if not self.world.file(self, mail, now) and mail.to.shape[0] == self.world.rows:
@@ -102,7 +108,7 @@ class _Swap(Lane):
             self.world.each_block(lambda block: self._timers(block, now, out))
             self.world.file(self, out, now, fresh=True)
 
-    def _mail(self, block: Block, now: Now, mail: Mail, first: Any, order: Handles) -> None:
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> None:
         raise NotImplementedError
 
     def _timers(self, block: Block, now: Now, out: Mail) -> None:
@@ -117,10 +123,8 @@ class CyclonLane(_Swap):
         self.entries, self._spare = params.shuffle, []
         self.state = [cyclon.samples(block.rows, params) for block in world.blocks]
 
-    def _mail(self, block: Block, now: Now, mail: Mail, first: Any, order: Handles) -> None:
-        sweeps.cyclon_mail(
-            self.world.book, now, self.state[block.number], block.own, mail, first, order, block.base
-        )
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> None:
+        sweeps.cyclon_mail(self.world.book, now, self.state[block.number], block.own, mail, first, order, block.base)
 
     def _timers(self, block: Block, now: Now, out: Mail) -> None:
         sweeps.cyclon_timers(self.world.book, now, self.state[block.number], block.own, block.due, out, block.base)
@@ -134,14 +138,14 @@ class VicinityLane(_Swap):
         self.entries, self._spare = params.shuffle, []
         self.state = [vicinity.near(block.rows, params) for block in world.blocks]
         self.desks = [vicinity.desk(params) for _ in world.blocks]
-        self._no_links = rings.links(1)
+        self._no_links = links.links(1)
 
-    def _links(self, b: int) -> rings.Links:
+    def _links(self, b: int) -> links.Links:
         """The ring views of a block, where the system has any."""
         lane = self.world.lanes.get("rings")
         return self._no_links if lane is None else lane.state[b]
 
-    def _mail(self, block: Block, now: Now, mail: Mail, first: Any, order: Handles) -> None:
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> None:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
         sweeps.vicinity_mail(
             self.world.book, now, self.state[b], sample, self._links(b), block.own, mail, first, order, block.base,
@@ -162,74 +166,67 @@ class RingsLane(Lane):
     def __init__(self, world: World, number: int, params: rings.Params) -> None:
         super().__init__(world, number, params)
         attributes = world.book.wants.boxes.shape[2]
-        self.state: list[rings.Links] = [rings.links(block.rows) for block in world.blocks]
-        self.desks = [rings.desk(attributes) for _ in world.blocks]
+        self.state: list[links.Links] = [links.links(block.rows) for block in world.blocks]
+        self.desks = [links.desk(attributes) for _ in world.blocks]
         self._room = [(max(64, 2 * block.rows), max(1024, 64 * block.rows)) for block in world.blocks]
 
-    def tick(self, now: Now, mail: Post | None, due: bool) -> None:
+    def tick(self, now: Now, mail: Parcels | None, due: int) -> None:
+        """Answer all requests, merge all mail, then start what is due."""
         out = [empty_parcels(*self._room[block.number]) for block in self.world.blocks]
         if mail is not None:
-            assert isinstance(mail, Parcels)
             first, order = self.world.route(mail)
             self.world.each_block(lambda block: self._answer(block, now, mail, first, order, out))
-            self.world.each_block(lambda block: self._merge(block, now, mail, first, order))
+            self.world.each_block(lambda block: self._merge(block, mail, first, order))
         if due:
             self.world.each_block(lambda block: self._ask(block, now, out))
         written = [taken(parcels, slice(0, int(parcels.used[0]))) for parcels in out if parcels.used[0]]
         if written:
             self.world.file(self, joined(written), now)
 
-    def _run(self, block: Block, out: list[Parcels] | None, done: Any, move: Callable[[], int]) -> None:
+    def _run(self, block: Block, out: list[Parcels] | None, move: Callable[[], int]) -> None:
         """Make a move until it is through, giving it more of what it runs out of."""
         b = block.number
-        while (lacks := move()) != rings.DONE:
+        while (lacks := move()) != links.DONE:
             old = self.desks[b]
-            if lacks == rings.NO_ARENA:
-                self.state[b] = rings.widen(self.state[b])
-            elif lacks == rings.NO_DESK:
-                self.desks[b] = rings.desk(
-                    old.pieces.corner.shape[0], 2 * old.fresh.shape[0], old.pieces.after.shape[0]
-                )
-            elif lacks == rings.NO_PIECES:
-                self.desks[b] = rings.desk(
-                    old.pieces.corner.shape[0], old.fresh.shape[0], 4 * old.pieces.after.shape[0]
-                )
+            if lacks == links.NO_ARENA:
+                self.state[b] = links.widen(self.state[b])
+            elif lacks == links.NO_DESK:
+                self.desks[b] = links.desk(old.pieces.corner.shape[0], 2 * old.fresh.shape[0], old.pieces.after.shape[0])
+            elif lacks == links.NO_PIECES:
+                self.desks[b] = links.desk(old.pieces.corner.shape[0], old.fresh.shape[0], 4 * old.pieces.after.shape[0])
             elif out is not None:
                 full = out[b]
                 messages, entries = self._room[b] = (2 * full.to.shape[0], 2 * full.handles.shape[0])
                 wide = empty_parcels(messages, entries)
-                for column, wider in zip(full, wide, strict=True):
-                    wider[: column.shape[0]] = column
+                columns: tuple[tuple[Any, Any], ...] = tuple(zip(wide, full, strict=True))
+                for grown, column in columns:
+                    grown[: column.shape[0]] = column
                 out[b] = wide
 
     def _views(self, block: Block) -> tuple[Any, Any]:
         lanes = self.world.lanes
         return lanes["vicinity"].state[block.number], lanes["cyclon"].state[block.number]
 
-    def _answer(
-        self, block: Block, now: Now, mail: Parcels, first: Any, order: Handles, out: list[Parcels]
-    ) -> None:
+    def _answer(self, block: Block, now: Now, mail: Parcels, first: Offsets, order: Handles, out: list[Parcels]) -> None:
         b, (near, sample), book = block.number, self._views(block), self.world.book
         done = np.array([first[block.base]], np.int64)
         self._run(
             block,
             out,
-            done,
             lambda: sweeps.rings_reply(
                 book, now, self.state[b], near, sample, block.own, mail, first, order, block.base, book.owner, out[b],
                 int(self.params.samples_too), self.params.depth, self.desks[b], done,
             ),
         )  # fmt: skip
 
-    def _merge(self, block: Block, now: Now, mail: Parcels, first: Any, order: Handles) -> None:
+    def _merge(self, block: Block, mail: Parcels, first: Offsets, order: Handles) -> None:
         b, (near, sample), book = block.number, self._views(block), self.world.book
         done = np.zeros(1, np.int64)
         self._run(
             block,
             None,
-            done,
             lambda: sweeps.rings_merge(
-                book, now, self.state[b], near, sample, block.own, mail, first, order, block.base,
+                book, self.state[b], near, sample, block.own, mail, first, order, block.base,
                 self.params.depth, self.desks[b], done,
             ),
         )  # fmt: skip
@@ -240,14 +237,8 @@ class RingsLane(Lane):
         self._run(
             block,
             out,
-            done,
             lambda: sweeps.rings_timers(
                 book, now, self.state[b], near, sample, block.own, block.due, out[b], params.links_per_exchange,
                 int(params.in_turn), params.haste, params.stray, int(params.samples_too), params.depth, self.desks[b], done,
             ),
         )  # fmt: skip
-
-
-LANES: dict[str, type[Lane]] = {"cyclon": CyclonLane, "vicinity": VicinityLane, "rings": RingsLane}
-"""Which lane runs a layer of that name."""
-

@@ -67,9 +67,7 @@ def return_undeliverable(to: Handles, sender: Handles, asks: Flags, owner: Rows,
 
 
 @sweep
-def lose(
-    to: Handles, sender: Handles, asks: Flags, key: Keys, seed: np.uint64, tick: int, lane: int, bound: np.uint64
-) -> int:
+def lose(to: Handles, sender: Handles, asks: Flags, key: Keys, seed: np.uint64, tick: int, lane: int, bound: np.uint64) -> int:
     """Strike out what is lost on the way; how much."""
     gone = 0
     for m in range(to.shape[0]):
@@ -84,20 +82,14 @@ def part(to: Handles, sender: Handles, owner: Rows, node: Rows, seed: np.uint64,
     """Strike out what would cross a partition; how much."""
     gone = 0
     for m in range(to.shape[0]):
-        if to[m] != NONE and separated(
-            seed, np.uint64(node[owner[sender[m]]]), np.uint64(node[owner[to[m]]]), which, bound
-        ):
+        if to[m] != NONE and separated(seed, np.uint64(node[owner[sender[m]]]), np.uint64(node[owner[to[m]]]), which, bound):
             to[m] = NONE
             gone += 1
     return gone
 
 
 @sweep
-def arrivals(
-    to: Handles, sender: Handles, key: Keys, seed: np.uint64, tick: int, low: int, high: int, out: Ticks
-) -> None:
+def arrivals(to: Handles, sender: Handles, key: Keys, seed: np.uint64, tick: int, low: int, high: int, out: Ticks) -> None:
     """When each message arrives; NONE for those not written."""
     for m in range(to.shape[0]):
         out[m] = NONE if to[m] == NONE else tick + delay(seed, key[sender[m]], key[to[m]], low, high)
-
-

@@ -10,6 +10,7 @@ from gossamer.arrays import NONE, Flags, Handles, Numbers, Offsets, Rows
 from gossamer.jit import sweep
 from gossamer.protocol import cyclon, rings, vicinity
 from gossamer.protocol.descriptor import Book
+from gossamer.protocol.links import DONE, Desk, Links
 from gossamer.protocol.view import ANSWER, ASK, Mail, Now, Parcels
 
 __all__ = [
@@ -24,9 +25,7 @@ __all__ = [
 
 
 @sweep
-def cyclon_timers(
-    book: Book, now: Now, view: cyclon.Samples, own: Handles, due: Flags, mail: Mail, base: int
-) -> None:
+def cyclon_timers(book: Book, now: Now, view: cyclon.Samples, own: Handles, due: Flags, mail: Mail, base: int) -> None:
     """Start an exchange in every row that is due."""
     for i in range(own.shape[0]):
         if due[i] == 0 or not cyclon.request(book, now, view, i, own[i], mail, base + i):
@@ -58,7 +57,7 @@ def vicinity_timers(
     now: Now,
     view: vicinity.Near,
     sample: cyclon.Samples,
-    links: rings.Links,
+    links: Links,
     own: Handles,
     due: Flags,
     mail: Mail,
@@ -68,9 +67,7 @@ def vicinity_timers(
 ) -> None:
     """Start an exchange in every row that is due."""
     for i in range(own.shape[0]):
-        if due[i] == 0 or not vicinity.request(
-            book, now, view, sample, links, i, own[i], mail, base + i, rings_too, desk
-        ):
+        if due[i] == 0 or not vicinity.request(book, now, view, sample, links, i, own[i], mail, base + i, rings_too, desk):
             mail.to[base + i] = NONE
 
 
@@ -80,7 +77,7 @@ def vicinity_mail(
     now: Now,
     view: vicinity.Near,
     sample: cyclon.Samples,
-    links: rings.Links,
+    links: Links,
     own: Handles,
     mail: Mail,
     first: Offsets,
@@ -108,7 +105,7 @@ def vicinity_mail(
 def rings_reply(
     book: Book,
     now: Now,
-    links: rings.Links,
+    links: Links,
     near: vicinity.Near,
     sample: cyclon.Samples,
     own: Handles,
@@ -120,7 +117,7 @@ def rings_reply(
     out: Parcels,
     samples_too: int,
     depth: int,
-    desk: rings.Desk,
+    desk: Desk,
     done: Numbers,
 ) -> int:
     """Answer every request to the block from where done[0] says, and say there how far it got."""
@@ -129,17 +126,16 @@ def rings_reply(
         if mail.asks[m] == ASK:
             i = owner[mail.to[m]] - base
             answer = rings.reply(book, now, links, near, sample, i, own[i], mail.sender[m], out, samples_too, depth, desk)
-            if answer != rings.DONE:
+            if answer != DONE:
                 return answer
         done[0] += 1
-    return rings.DONE
+    return DONE
 
 
 @sweep
 def rings_merge(
     book: Book,
-    now: Now,
-    links: rings.Links,
+    links: Links,
     near: vicinity.Near,
     sample: cyclon.Samples,
     own: Handles,
@@ -148,25 +144,25 @@ def rings_merge(
     order: Handles,
     base: int,
     depth: int,
-    desk: rings.Desk,
+    desk: Desk,
     done: Numbers,
 ) -> int:
     """Select anew in every row that has ring mail, from row done[0] on."""
     for i in range(done[0], own.shape[0]):
         start, stop = first[base + i], first[base + i + 1]
         if stop > start:
-            answer = rings.merge(book, now, links, near, sample, i, own[i], mail, order, start, stop, depth, desk)
-            if answer != rings.DONE:
+            answer = rings.merge(book, links, near, sample, i, own[i], mail, order, start, stop, depth, desk)
+            if answer != DONE:
                 done[0] = i
                 return answer
-    return rings.DONE
+    return DONE
 
 
 @sweep
 def rings_timers(
     book: Book,
     now: Now,
-    links: rings.Links,
+    links: Links,
     near: vicinity.Near,
     sample: cyclon.Samples,
     own: Handles,
@@ -178,7 +174,7 @@ def rings_timers(
     stray: float,
     samples_too: int,
     depth: int,
-    desk: rings.Desk,
+    desk: Desk,
     done: Numbers,
 ) -> int:
     """Start the exchanges of every row that is due, from exchange done[1] of row done[0] on."""
@@ -189,10 +185,8 @@ def rings_timers(
             answer = rings.request(
                 book, now, links, near, sample, i, own[i], out, n, in_turn, haste, stray, samples_too, depth, desk
             )
-            if answer != rings.DONE:
+            if answer != DONE:
                 done[0], done[1] = i, n
                 return answer
         done[1] = 0
-    return rings.DONE
-
-
+    return DONE

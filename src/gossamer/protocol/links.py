@@ -1,0 +1,428 @@
+"""The ring view: for every event a row wants, who stands next to it by key, going up and going down.
+
+In one sentence: j is in i's ring view iff for some point in both boxes j is the first of all that i has heard of to want
+it, going up from i's key or going down (cyclically). With `depth` r: among the first r, which keeps backups at hand.
+
+The surprising thing is that this selection is order-free, select(A u B) = select(select(A) u select(B)): it does not matter
+who selects what first, a sender may leave out what its reader would drop, all mail of a tick can be merged at once, and
+what has once been rejected stays rejected as long as no member is lost. So only candidates not seen before are tested.
+
+A view is kept in order of *offset*, the key's distance going up from the row's own key, in an arena: rows hold from two
+to thousands of links.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gossamer.arrays import NONE, Counts, Cycles, Flags, Handles, Keys, Numbers, Offsets
+from gossamer.interest.ask import HIGH, LOW, contains, overlaps
+from gossamer.interest.cover import COVERED, NO_ROOM, Pieces, pieces, uncovered
+from gossamer.jit import kernel, tiny
+from gossamer.protocol.descriptor import Book, same_peer
+from gossamer.protocol.view import ANSWER
+
+__all__ = [
+    "AHEAD",
+    "ASKED",
+    "BEHIND",
+    "BOTH",
+    "DONE",
+    "FRESH",
+    "MET",
+    "NO_ARENA",
+    "NO_DESK",
+    "NO_MAIL",
+    "NO_PIECES",
+    "Desk",
+    "Links",
+    "consider",
+    "desk",
+    "drop",
+    "heard",
+    "links",
+    "note",
+    "place",
+    "put",
+    "reselect",
+    "select",
+    "settle",
+    "widen",
+]
+
+DONE, NO_ARENA, NO_DESK, NO_PIECES, NO_MAIL = 0, 1, 2, 3, 4
+"""What a move answers: done, or what it has too little of. Then nothing has changed, and it is to be run again with more."""
+
+AHEAD, BEHIND, ASKED, MET = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(16)
+"""Marks of a link: first going up for some event, first going down for some, asked and not yet answered, written to or
+heard of since it became one."""
+
+BOTH, FRESH = AHEAD | BEHIND, np.uint8(8)
+"""A link has one of the first two marks or both; the last is that of a candidate on the desk which is yet to be judged."""
+
+_FIRST_ROOM = 16
+_KNOWN = 64
+_0 = np.uint64(0)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_S40 = np.uint64(40)
+
+
+class Links(NamedTuple):
+    """The ring layer's state, by row."""
+
+    start: Offsets
+    """(N,) int64: where a row's links begin in the arena."""
+    size: Counts
+    """(N,) int32: how many there are."""
+    room: Counts
+    """(N,) int32: how many would fit."""
+    turn: Keys
+    """(N,) uint64: the offset of the link asked last."""
+    stale: Flags
+    """(N,) uint8: whether links without a mark are to be judged anew."""
+    ahead: Keys
+    """(N,) uint64: the offset beyond which, going up, every event of the row has its next ones already."""
+    behind: Keys
+    """(N,) uint64: the same going down: the offset below which."""
+    known: Handles
+    """(N, C) int32: candidates that have been rejected; a cache, no part of the state."""
+    handles: Handles
+    """(P,) int32."""
+    born: Cycles
+    """(P,) uint16."""
+    offset: Keys
+    """(P,) uint64."""
+    marks: Flags
+    """(P,) uint8."""
+    tail: Numbers
+    """(1,) int64: how much of the arena is given out."""
+
+
+class Desk(NamedTuple):
+    """Room to select in."""
+
+    handles: Handles
+    born: Cycles
+    offset: Keys
+    marks: Flags
+    fresh: Handles
+    fresh_born: Cycles
+    fresh_offset: Keys
+    line: Handles
+    """The links kept so far, going one way."""
+    arrived: Handles
+    """The new ones among them."""
+    pieces: Pieces
+
+
+def links(rows: int) -> Links:
+    """No links yet, with a little room for each row."""
+    return Links(
+        start=np.arange(rows, dtype=np.int64) * _FIRST_ROOM,
+        size=np.zeros(rows, np.int32),
+        room=np.full(rows, _FIRST_ROOM, np.int32),
+        turn=np.zeros(rows, np.uint64),
+        stale=np.zeros(rows, np.uint8),
+        ahead=np.full(rows, 2**64 - 1, np.uint64),
+        behind=np.zeros(rows, np.uint64),
+        known=np.full((rows, _KNOWN), NONE, np.int32),
+        handles=np.full(2 * rows * _FIRST_ROOM, NONE, np.int32),
+        born=np.zeros(2 * rows * _FIRST_ROOM, np.uint16),
+        offset=np.zeros(2 * rows * _FIRST_ROOM, np.uint64),
+        marks=np.zeros(2 * rows * _FIRST_ROOM, np.uint8),
+        tail=np.array([rows * _FIRST_ROOM], np.int64),
+    )
+
+
+def widen(state: Links) -> Links:
+    """The same links in an arena with as much free room again; what rows have left behind is not carried over."""
+    width = np.maximum(2 * state.size, _FIRST_ROOM).astype(np.int32)
+    start = np.concatenate(([0], np.cumsum(width, dtype=np.int64)))
+    total = 2 * int(start[-1])
+    wide = state._replace(
+        start=start[:-1],
+        room=width,
+        handles=np.full(total, NONE, np.int32),
+        born=np.zeros(total, np.uint16),
+        offset=np.zeros(total, np.uint64),
+        marks=np.zeros(total, np.uint8),
+        tail=np.array([start[-1]], np.int64),
+    )
+    _carry(state, wide)
+    return wide
+
+
+@kernel
+def _carry(old: Links, new: Links) -> None:
+    for i in range(old.start.shape[0]):
+        for k in range(old.size[i]):
+            a, b = old.start[i] + k, new.start[i] + k
+            new.handles[b], new.born[b], new.offset[b], new.marks[b] = (
+                old.handles[a],
+                old.born[a],
+                old.offset[a],
+                old.marks[a],
+            )
+
+
+def desk(attributes: int, candidates: int = 256, stack: int = 256) -> Desk:
+    """Room for so many candidates, and so many pieces of one box, at a time."""
+    return Desk(
+        handles=np.zeros(candidates, np.int32),
+        born=np.zeros(candidates, np.uint16),
+        offset=np.zeros(candidates, np.uint64),
+        marks=np.zeros(candidates, np.uint8),
+        fresh=np.zeros(candidates, np.int32),
+        fresh_born=np.zeros(candidates, np.uint16),
+        fresh_offset=np.zeros(candidates, np.uint64),
+        line=np.zeros(candidates, np.int32),
+        arrived=np.zeros(candidates, np.int32),
+        pieces=pieces(attributes, candidates, stack),
+    )
+
+
+@tiny
+def _slot(handle: int, slots: int) -> int:
+    return int((np.uint64(handle) * _SPREAD) >> _S40) % slots
+
+
+@tiny
+def place(state: Links, i: int, offset: np.uint64) -> int:
+    """Where in row i's part of the arena an offset stands, or would stand: the first link not below it."""
+    low, high = state.start[i], state.start[i] + state.size[i]
+    while low < high:
+        middle = (low + high) >> 1
+        if state.offset[middle] < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low  # type: ignore[no-any-return]
+
+
+@tiny
+def _aim(book: Book, own: int, handle: int, room: Pieces) -> None:
+    """Make what two boxes have in common the target of the next question."""
+    boxes = book.wants.boxes
+    for d in range(boxes.shape[2]):
+        room.boxes[0, LOW, d] = max(boxes[own, LOW, d], boxes[handle, LOW, d])
+        room.boxes[0, HIGH, d] = min(boxes[own, HIGH, d], boxes[handle, HIGH, d])
+
+
+@kernel
+def select(book: Book, own: int, count: int, depth: int, desk: Desk, way: np.uint8) -> int:
+    """Judge the first `count` candidates on the desk, in order, going one way. Answers DONE or NO_PIECES.
+
+    Those without any mark are new. An old one is judged again only where a new one, kept before it, meets it.
+    """
+    kept, arrived = 0, 0
+    for step in range(count):
+        c = step if way == AHEAD else count - 1 - step
+        handle, marks = desk.handles[c], desk.marks[c]
+        new = marks & FRESH != 0
+        if not new:
+            if marks & way == 0:
+                continue
+            met = False
+            for a in range(arrived):
+                if overlaps(book.wants, desk.arrived[a], handle):
+                    met = True
+                    break
+            if not met:
+                desk.line[kept] = handle
+                kept += 1
+                continue
+        _aim(book, own, handle, desk.pieces)
+        answer = uncovered(book.wants, desk.line, kept, depth, desk.pieces)
+        if answer == NO_ROOM:
+            return NO_PIECES
+        if answer == COVERED:
+            desk.marks[c] &= ~way
+            continue
+        desk.marks[c] |= way
+        desk.line[kept] = handle
+        kept += 1
+        if new:
+            desk.arrived[arrived] = handle
+            arrived += 1
+    return DONE
+
+
+@tiny
+def note(desk: Desk, count: int, book: Book, handle: int, born: np.uint16, offset: np.uint64) -> int:
+    """Add a candidate to the fresh ones, kept in order of offset and once a peer; the new count."""
+    at = count
+    while at > 0 and desk.fresh_offset[at - 1] > offset:
+        at -= 1
+    if at > 0 and desk.fresh_offset[at - 1] == offset:
+        if book.version[handle] > book.version[desk.fresh[at - 1]]:
+            desk.fresh[at - 1], desk.fresh_born[at - 1] = handle, born
+        elif handle == desk.fresh[at - 1] and np.int16(born - desk.fresh_born[at - 1]) > 0:
+            desk.fresh_born[at - 1] = born
+        return count
+    for later in range(count, at, -1):
+        desk.fresh[later], desk.fresh_born[later] = desk.fresh[later - 1], desk.fresh_born[later - 1]
+        desk.fresh_offset[later] = desk.fresh_offset[later - 1]
+    desk.fresh[at], desk.fresh_born[at], desk.fresh_offset[at] = handle, born, offset
+    return count + 1
+
+
+@kernel
+def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.uint16, desk: Desk, count: int) -> int:
+    """Look at one entry that row i has or gets: bring a link up to date, or note a candidate not yet judged."""
+    if handle == NONE:
+        return count
+    offset = book.key[handle] - book.key[own]
+    if offset == _0 or (offset > state.ahead[i] and offset < state.behind[i] and book.versioned == 0):
+        return count
+    if state.known[i, _slot(handle, state.known.shape[1])] == handle:
+        return count
+    if not overlaps(book.wants, own, handle) and book.versioned == 0:
+        return count
+    at = place(state, i, offset)
+    if at < state.start[i] + state.size[i] and state.offset[at] == offset:
+        if state.handles[at] == handle:
+            if np.int16(born - state.born[at]) > 0:
+                state.born[at] = born
+            return count
+        if book.version[state.handles[at]] >= book.version[handle]:
+            return count
+        state.marks[at] = 0  # a peer that changed its mind: the old descriptor goes, whatever it covered is judged anew
+        state.stale[i] = 1
+        forget(state, i)
+        if not overlaps(book.wants, own, handle):
+            state.handles[at] = handle  # laid out no more, since it no longer overlaps
+    if not overlaps(book.wants, own, handle):
+        return count
+    return note(desk, count, book, handle, born, offset)
+
+
+@tiny
+def heard(book: Book, state: Links, i: int, own: int, sender: int, asks: int) -> None:
+    """A peer has written: where it is a link, it has been met, and may have answered."""
+    at = place(state, i, book.key[sender] - book.key[own])
+    if at < state.start[i] + state.size[i] and same_peer(book, state.handles[at], sender):
+        state.marks[at] |= MET
+        if asks == ANSWER:
+            state.marks[at] &= ~ASKED
+
+
+@tiny
+def forget(state: Links, i: int) -> None:
+    """A link is lost: what was rejected because of it may be wanted after all."""
+    state.ahead[i], state.behind[i] = ~_0, _0
+    for k in range(state.known.shape[1]):
+        state.known[i, k] = NONE
+
+
+@kernel
+def settle(book: Book, state: Links, i: int, own: int, fresh: int, depth: int, desk: Desk) -> int:
+    """Select the links of row i out of those it has and the first `fresh` candidates noted on the desk."""
+    if fresh == 0 and state.stale[i] == 0:
+        return DONE
+    count = _lay_out(book, state, i, own, fresh, desk)
+    if select(book, own, count, depth, desk, AHEAD) == NO_PIECES:
+        return NO_PIECES
+    if select(book, own, count, depth, desk, BEHIND) == NO_PIECES:
+        return NO_PIECES
+    answer = _keep(state, i, count, desk)
+    if answer == DONE:
+        _look_out(book, state, i, own, depth)
+    return answer
+
+
+@kernel
+def _lay_out(book: Book, state: Links, i: int, own: int, fresh: int, desk: Desk) -> int:
+    """Put links and fresh candidates on the desk in order of offset; how many they are."""
+    count, f, stale = 0, 0, state.stale[i] != 0
+    for at in range(state.start[i], state.start[i] + state.size[i]):
+        while f < fresh and desk.fresh_offset[f] < state.offset[at]:
+            count = put(desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], FRESH)
+            f += 1
+        marks = state.marks[at]
+        if stale:
+            if f < fresh and desk.fresh_offset[f] == state.offset[at]:
+                continue  # replaced by a newer descriptor
+            if not overlaps(book.wants, own, state.handles[at]):
+                continue
+            marks = (marks & (ASKED | MET)) | FRESH
+        count = put(desk, count, state.handles[at], state.born[at], state.offset[at], marks)
+    while f < fresh:
+        count = put(desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], FRESH)
+        f += 1
+    return count
+
+
+@tiny
+def put(desk: Desk, count: int, handle: int, born: np.uint16, offset: np.uint64, marks: np.uint8) -> int:
+    """Lay one candidate on the desk; the new count."""
+    desk.handles[count], desk.born[count], desk.offset[count], desk.marks[count] = handle, born, offset, marks
+    return count + 1
+
+
+@kernel
+def _keep(state: Links, i: int, count: int, desk: Desk) -> int:
+    """Write back who has a mark; remember who has none."""
+    kept = 0
+    for c in range(count):
+        kept += (desk.marks[c] & BOTH) != 0
+    if kept > state.room[i]:
+        room = 2 * kept
+        if state.tail[0] + room > state.handles.shape[0]:
+            return NO_ARENA
+        state.start[i], state.room[i] = state.tail[0], room
+        state.tail[0] += room
+    at = state.start[i]
+    for c in range(count):
+        if desk.marks[c] & BOTH != 0:
+            state.handles[at], state.born[at], state.offset[at] = desk.handles[c], desk.born[c], desk.offset[c]
+            state.marks[at] = desk.marks[c] & ~FRESH
+            at += 1
+        else:
+            state.known[i, _slot(desk.handles[c], state.known.shape[1])] = desk.handles[c]
+    state.size[i], state.stale[i] = kept, 0
+    return DONE
+
+
+@kernel
+def _look_out(book: Book, state: Links, i: int, own: int, depth: int) -> None:
+    """How far either way the row has to look: not beyond the depth-th link that wants all that it wants."""
+    first, last = state.start[i], state.start[i] + state.size[i]
+    state.ahead[i], state.behind[i] = ~_0, _0
+    lacks = depth
+    for at in range(first, last):
+        if contains(book.wants, state.handles[at], own):
+            lacks -= 1
+            if lacks == 0:
+                state.ahead[i] = state.offset[at]
+                break
+    lacks = depth
+    for at in range(last - 1, first - 1, -1):
+        if contains(book.wants, state.handles[at], own):
+            lacks -= 1
+            if lacks == 0:
+                state.behind[i] = state.offset[at]
+                break
+
+
+@kernel
+def drop(book: Book, state: Links, i: int, own: int, handle: int) -> bool:
+    """Forget a peer known to be dead; whether it was a link. Whoever it covered may now be wanted."""
+    at = place(state, i, book.key[handle] - book.key[own])
+    last = state.start[i] + state.size[i]
+    if at == last or not same_peer(book, state.handles[at], handle):
+        return False
+    for later in range(at, last - 1):
+        state.handles[later], state.born[later] = state.handles[later + 1], state.born[later + 1]
+        state.offset[later], state.marks[later] = state.offset[later + 1], state.marks[later + 1]
+    state.size[i] -= 1
+    reselect(state, i)
+    return True
+
+
+@kernel
+def reselect(state: Links, i: int) -> None:
+    """A link is lost, or the row wants something else now: judge every link anew at the next merge."""
+    state.stale[i] = 1
+    forget(state, i)

@@ -13,10 +13,14 @@ from typing import Any
 
 from gossamer.errors import ScenarioError
 
-__all__ = ["EXCHANGE", "Layer", "Plan", "override"]
+__all__ = ["EVENT", "EXCHANGE", "Layer", "Plan", "override"]
 
 EXCHANGE: Mapping[str, str] = MappingProxyType({"ask": "reply", "answer": "merge", "bounce": "drop"})
 """The messages of a protocol of exchanges, and the moves they meet."""
+EVENT: Mapping[str, str] = MappingProxyType(
+    {"copy": "forward", "arc": "cover", "close": "answer_close", "hint": "follow_hint", "bounce": "bounced"}
+)
+"""The messages about events, and the moves they meet."""
 
 
 @dataclass(frozen=True, kw_only=True)

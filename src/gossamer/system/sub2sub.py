@@ -12,8 +12,8 @@ nobody who overlaps asks its nearest; and ring exchanges carry ring links alone,
 
 from __future__ import annotations
 
-from gossamer.protocol import cyclon, rings, vicinity
-from gossamer.system.plan import Layer, Plan
+from gossamer.protocol import cyclon, rings, spread, vicinity
+from gossamer.system.plan import EVENT, Layer, Plan
 
 __all__ = ["FORMS", "plan"]
 
@@ -33,6 +33,7 @@ def plan(form: str) -> Plan:
         name="sub2sub",
         form=form,
         layers=(
+            Layer(name="spread", params=spread.Params(fail_over=form != "faithful"), reads=("rings", "vicinity"), timer="", mail=EVENT),
             Layer(name="rings", params=ring, reads=("vicinity", "cyclon")),
             Layer(name="vicinity", params=likeness, reads=("cyclon",)),
             Layer(name="cyclon", params=cyclon.Params()),

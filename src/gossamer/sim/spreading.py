@@ -1,0 +1,488 @@
+"""Events on their way: the lane that carries copies, and how events spread while gossip stands still.
+
+The papers' figures freeze gossip while an event spreads. Both ways of running use the same lane and the same moves: frozen,
+the lane alone is called, tick by tick, until nothing is on its way; together with gossip it is a lane like any other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gossamer.arrays import NONE, Counts, Flags, Handles, Numbers, Offsets, Rows
+from gossamer.draws import Purpose, below, draw
+from gossamer.jit import kernel, sweep
+from gossamer.measure.delivery import Spread
+from gossamer.protocol import arcs, cyclon, fingers, links, rings, spread, vicinity
+from gossamer.protocol.descriptor import Book
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, Copies, Happenings, Seen, empty_copies
+from gossamer.protocol.view import ASK, Now
+from gossamer.scenario.workload import Events
+from gossamer.sim.lanes import Lane
+from gossamer.truth.judge import Rings, by_node
+from gossamer.truth.judge import rings as true_rings
+
+if TYPE_CHECKING:
+    from gossamer.sim.world import Block, World
+
+__all__ = ["Burden", "FingersLane", "Receipts", "SpreadLane", "spread_frozen"]
+
+_NO_RECEIPTS = 4
+_BATCH = 2_000_000
+"""Deliveries expected of the events that spread at one time, which bounds the memory of sets and receipts."""
+
+
+class Receipts(NamedTuple):
+    """Messages received for events, as columns that are written to the end."""
+
+    event: Counts
+    row: Rows
+    """(M,) int32: who received it."""
+    sender: Handles
+    """(M,) int32: from whom, by handle; NONE for the publisher."""
+    hop: Counts
+    what: Flags
+    """(M,) uint8: COPY, ARC, CLOSE or HINT."""
+    new: Flags
+    """(M,) uint8: whether the row sees the event for the first time."""
+    tick: Numbers
+    used: Numbers
+    """(1,) int64."""
+
+
+def _receipts(room: int) -> Receipts:
+    return Receipts(
+        event=np.zeros(room, np.int32),
+        row=np.zeros(room, np.int32),
+        sender=np.zeros(room, np.int32),
+        hop=np.zeros(room, np.int32),
+        what=np.zeros(room, np.uint8),
+        new=np.zeros(room, np.uint8),
+        tick=np.zeros(room, np.int64),
+        used=np.zeros(1, np.int64),
+    )
+
+
+class _Views(NamedTuple):
+    """All that a row looks at when it passes an event on."""
+
+    links: links.Links
+    near: vicinity.Near
+    sample: cyclon.Samples
+    fingers: fingers.Fingers
+
+
+class _Rules(NamedTuple):
+    """spread.Params, for kernels."""
+
+    arcs: int
+    shortcuts: int
+    fanout: int
+    close: int
+    fail_over: int
+
+
+@kernel
+def _forget(book: Book, views: _Views, i: int, own: int, dead: int) -> None:
+    rings.drop(book, views.links, i, own, dead)
+    vicinity.drop(book, views.near, i, dead)
+    cyclon.drop(book, views.sample, i, dead)
+    fingers.drop(book, views.fingers, i, dead)
+
+
+@kernel
+def _pass_on(
+    book: Book,
+    now: Now,
+    happenings: Happenings,
+    views: _Views,
+    rules: _Rules,
+    i: int,
+    own: int,
+    mail: Copies,
+    m: int,
+    desk: arcs.Desk,
+    out: Copies,
+) -> int:
+    """What a row does with an event it sees for the first time."""
+    source, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
+    if rules.arcs == 0 or (mail.what[m] == COPY and source != NONE):
+        return spread.forward(
+            book, now, happenings, views.links, views.near, i, own, source, event, hop, rules.shortcuts, out
+        )
+    low, high = mail.low[m], mail.high[m]
+    if source == NONE:
+        low = high = arcs.whole(book.key[own])
+    return arcs.cover(
+        book, happenings, views.links, views.near, views.sample, views.fingers, i, own, source, event, hop, low, high,
+        rules.fanout, rules.close, desk, out,
+    )  # fmt: skip
+
+
+@kernel
+def _turned_back(
+    book: Book,
+    happenings: Happenings,
+    views: _Views,
+    rules: _Rules,
+    i: int,
+    own: int,
+    mail: Copies,
+    m: int,
+    desk: arcs.Desk,
+    out: Copies,
+) -> int:
+    """What a row does when one it wrote to is gone."""
+    if rules.fail_over == 0:
+        return spread.DONE
+    dead, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
+    if mail.what[m] == COPY:
+        _forget(book, views, i, own, dead)
+        return spread.bounced(book, happenings, views.links, i, own, dead, event, hop, out)
+    if mail.what[m] == ARC:
+        _forget(book, views, i, own, dead)
+        return arcs.bounced(
+            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, event, hop,
+            mail.low[m], mail.high[m], desk, out,
+        )  # fmt: skip
+    if mail.what[m] == CLOSE:
+        _forget(book, views, i, own, dead)
+        at = spread.next_up(book, views.links, i, happenings.points[event], book.key[dead] - book.key[own])
+        if at != NONE:
+            spread.write(out, own, views.links.handles[at], CLOSE, event, hop, np.uint64(0), np.uint64(0), NONE)
+    return spread.DONE
+
+
+@sweep
+def _spread_mail(
+    book: Book,
+    now: Now,
+    happenings: Happenings,
+    views: _Views,
+    rules: _Rules,
+    own: Handles,
+    seen: Seen,
+    mail: Copies,
+    first: Offsets,
+    order: Handles,
+    base: int,
+    desk: arcs.Desk,
+    out: Copies,
+    log: Receipts,
+    done: Numbers,
+) -> int:
+    """Deal with every message, row by row, from row done[0] and its message done[1] on."""
+    for i in range(done[0], own.shape[0]):
+        for q in range(max(first[base + i], done[1]), first[base + i + 1]):
+            done[0], done[1] = i, q
+            if log.used[0] == log.event.shape[0]:
+                return _NO_RECEIPTS
+            if 4 * seen.used[0] >= 3 * seen.slots.shape[0]:
+                return spread.NO_SEEN
+            m, answer, new = order[q], spread.DONE, 0
+            event, what = mail.event[m], mail.what[m]
+            if mail.asks[m] != ASK:
+                answer = _turned_back(book, happenings, views, rules, i, own[i], mail, m, desk, out)
+            elif what == COPY or what == ARC:
+                if not spread.has_seen(seen, event, i):
+                    new = 1
+                    answer = _pass_on(book, now, happenings, views, rules, i, own[i], mail, m, desk, out)
+            elif what == CLOSE:
+                answer = arcs.answer_close(book, happenings, views.links, i, own[i], mail.sender[m], event, mail.hop[m], out)
+            elif what == HINT:
+                answer = arcs.follow_hint(
+                    book, happenings, own[i], mail.sender[m], mail.other[m], event, mail.hop[m], out
+                )
+            if answer != spread.DONE:
+                return answer
+            if new != 0:
+                spread.first_time(seen, event, i)
+            if mail.asks[m] == ASK:
+                at = log.used[0]
+                log.event[at], log.row[at], log.sender[at], log.hop[at] = event, base + i, mail.sender[m], mail.hop[m]
+                log.what[at], log.new[at], log.tick[at] = what, new, now.tick
+                log.used[0] = at + 1
+        done[1] = 0
+    done[0] = own.shape[0]
+    return spread.DONE
+
+
+@sweep
+def _learn_all(
+    book: Book,
+    now: Now,
+    it: fingers.Fingers,
+    near: vicinity.Near,
+    sample: cyclon.Samples,
+    own: Handles,
+    due: Flags,
+    levels: int,
+    places: int,
+) -> None:
+    for i in range(own.shape[0]):
+        if due[i] != 0:
+            fingers.learn(book, now, it, near, sample, i, own[i], levels, places)
+
+
+def _wider(columns: Any, wide: Any) -> Any:
+    """Copy columns to the beginning of wider ones."""
+    for column, wider in zip(columns, wide, strict=True):
+        wider[: column.shape[0]] = column
+    return wide
+
+
+class FingersLane(Lane):
+    """Peers at every distance. No mail of its own."""
+
+    def __init__(self, world: World, number: int, params: fingers.Params) -> None:
+        """No fingers yet."""
+        super().__init__(world, number, params)
+        self.state = [fingers.fingers(block.rows, params) for block in world.blocks]
+
+    def tick(self, now: Now, mail: Any, due: int) -> None:  # noqa: ARG002
+        """Look through the other views, where timers are due."""
+        if due != 0:
+            self.world.each_block(lambda block: self._learn(block, now))
+
+    def _learn(self, block: Block, now: Now) -> None:
+        b, lanes = block.number, self.world.lanes
+        _learn_all(
+            self.world.book, now, self.state[b], lanes["vicinity"].state[b], lanes["cyclon"].state[b], block.own, block.due,
+            self.params.levels, self.params.places,
+        )  # fmt: skip
+
+
+class SpreadLane(Lane):
+    """Events on their way. Its state is what each row has seen; what was received stands in `log`."""
+
+    def __init__(self, world: World, number: int, params: spread.Params) -> None:
+        """Nothing published yet."""
+        super().__init__(world, number, params)
+        attributes = world.book.wants.boxes.shape[2]
+        self.rules = _Rules(
+            int(params.mode == "arcs"), params.shortcuts, params.fanout, int(params.close), int(params.fail_over)
+        )
+        self.happenings = Happenings(np.zeros(0, np.uint64), np.zeros((0, attributes), np.int64))
+        self.desks = [arcs.desk() for _ in world.blocks]
+        self._no_fingers = [fingers.Fingers(np.zeros((b.rows, 0), np.int32), np.zeros((b.rows, 0), np.uint16)) for b in world.blocks]
+        self._room = [1024] * len(world.blocks)
+        self.state: list[Seen] = []
+        self.log: list[Receipts] = []
+        self.forget()
+
+    def forget(self) -> None:
+        """Nobody has seen anything, and nothing has been received."""
+        self.state = [spread.seen(4 * block.rows) for block in self.world.blocks]
+        self.log = [_receipts(4 * block.rows) for block in self.world.blocks]
+
+    def publish(self, events: Events, which: Numbers, first: Rows) -> Copies:
+        """The messages by which publishers hand some events to their first subscribers (rows; NONE hands over nothing)."""
+        self.happenings = Happenings(events.key, events.points)
+        found = first != NONE
+        out = empty_copies(int(found.sum()))
+        out.to[:] = self.world.own[first[found]]
+        out.asks[:], out.what[:], out.event[:] = ASK, COPY, which[found]
+        out.used[0] = out.to.shape[0]
+        return out
+
+    def tick(self, now: Now, mail: Any, due: int = 0) -> None:  # noqa: ARG002
+        """Deal with the mail that has arrived."""
+        if mail is None:
+            return
+        first, order = self.world.route(mail)
+        out = [empty_copies(room) for room in self._room]
+        self.world.each_block(lambda block: self._deal(block, now, mail, first, order, out))
+        written = [Copies(*(column[: int(copies.used[0])] for column in copies[:-1]), copies.used) for copies in out]
+        written = [copies for copies in written if copies.used[0]]
+        if written:
+            columns = (np.concatenate(parts) for parts in list(zip(*written, strict=True))[:-1])
+            used = np.array([sum(int(copies.used[0]) for copies in written)])
+            self.world.file(self, Copies(*columns, used), now)
+
+    def _deal(self, block: Block, now: Now, mail: Copies, first: Offsets, order: Handles, out: list[Copies]) -> None:
+        b, lanes = block.number, self.world.lanes
+        finger = lanes["fingers"].state[b] if "fingers" in lanes else self._no_fingers[b]
+        views = _Views(lanes["rings"].state[b], lanes["vicinity"].state[b], lanes["cyclon"].state[b], finger)
+        done = np.zeros(2, np.int64)
+        while True:
+            lacks = _spread_mail(
+                self.world.book, now, self.happenings, views, self.rules, block.own, self.state[b], mail, first, order,
+                block.base, self.desks[b], out[b], self.log[b], done,
+            )  # fmt: skip
+            if lacks == spread.DONE:
+                return
+            if lacks == spread.NO_MAIL:
+                self._room[b] *= 2
+                out[b] = _wider(out[b], empty_copies(self._room[b]))
+            elif lacks == spread.NO_SEEN:
+                self.state[b] = _rehashed(self.state[b])
+            elif lacks == _NO_RECEIPTS:
+                self.log[b] = _wider(self.log[b], _receipts(2 * self.log[b].event.shape[0]))
+            else:
+                self.desks[b] = arcs.desk(2 * self.desks[b].handles.shape[0])
+
+
+def _rehashed(it: Seen) -> Seen:
+    wide = Seen(np.zeros(2 * it.slots.shape[0], np.uint64), np.zeros(1, np.int64))
+    pairs = it.slots[it.slots != 0] - np.uint64(1)
+    _insert_all(wide, (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64))
+    return wide
+
+
+@sweep
+def _insert_all(it: Seen, event: Numbers, row: Numbers) -> None:
+    for p in range(event.shape[0]):
+        spread.first_time(it, event[p], row[p])
+
+
+# ------------------------------------------------------------------------------------------------ while gossip stands still
+
+
+class Burden(NamedTuple):
+    """What each node did for all events."""
+
+    receipts: Numbers
+    """(nodes,) int64: event messages received."""
+    sends: Numbers
+    """(nodes,) int64: event messages sent."""
+    control: Numbers
+    """(nodes,) int64: other messages sent on behalf of events."""
+    wanted: Numbers
+    """(nodes,) int64: events it wants."""
+
+
+@sweep
+def _first_all(
+    seed: np.uint64, key: np.ndarray, offsets: Offsets, rows: Rows, alive: Flags, purpose: int, out: Rows
+) -> None:
+    """A random living member of each event's ring, or NONE."""
+    for e in range(out.shape[0]):
+        out[e] = NONE
+        size = offsets[e + 1] - offsets[e]
+        if size > 0:
+            start = below(draw(seed, key[e], 0, purpose, 0), size)
+            for step in range(size):
+                row = rows[offsets[e] + (start + step) % size]
+                if alive[row] != 0:
+                    out[e] = row
+                    break
+
+
+@sweep
+def _tally(
+    log: Receipts,
+    order: Numbers,
+    node_of_row: Rows,
+    owner: Rows,
+    offsets: Offsets,
+    wanting: Rows,
+    shift: int,
+    reached: Flags,
+    sums: Spread,
+    burden: Burden,
+) -> None:
+    """Sum up receipts in the order they came. Messages between rows of one node are no messages."""
+    for q in range(order.shape[0]):
+        r = order[q]
+        event, row = log.event[r], log.row[r]
+        node = node_of_row[row]
+        source = NONE if log.sender[r] == NONE else node_of_row[owner[log.sender[r]]]
+        if log.what[r] == CLOSE or log.what[r] == HINT:
+            if source != node:
+                sums.control[event] += 1
+                burden.control[source] += 1
+            continue
+        if source != node:
+            sums.copies[event] += 1
+            burden.receipts[node] += 1
+            if source != NONE:
+                burden.sends[source] += 1
+        low, high = offsets[event - shift], offsets[event - shift + 1]
+        last = high
+        while low < high:
+            middle = (low + high) >> 1
+            if wanting[middle] < node:
+                low = middle + 1
+            else:
+                high = middle
+        if low == last or wanting[low] != node:
+            sums.unwanted[event] += source != node
+        elif reached[low] == 0:
+            reached[low] = 1
+            sums.delivered[event] += 1
+            sums.hops[event] += log.hop[r]
+            sums.last_hop[event] = max(sums.last_hop[event], np.int64(log.hop[r]))
+
+
+def _nothing(events: int) -> Spread:
+    return Spread(*(np.zeros(events, np.int64) for _ in Spread._fields))
+
+
+def spread_frozen(
+    world: World, events: Events, which: Numbers | None = None, *, ring: Rings | None = None, burden: Burden | None = None
+) -> tuple[Spread, Burden]:
+    """Let events spread, gossip standing still, each from a random subscriber that wants it.
+
+    Answers, by event, what became of it (events not asked for count nothing), and the burden of each node. `ring` is the
+    truth, where the caller has it already for all these events.
+    """
+    lane = world.lanes["spread"]
+    assert isinstance(lane, SpreadLane)  # noqa: S101
+    which = np.arange(events.key.shape[0]) if which is None else which
+    sums = _nothing(events.key.shape[0])
+    nodes = int(world.people.node.max()) + 1
+    burden = burden or Burden(*(np.zeros(nodes, np.int64) for _ in Burden._fields))
+    ends = np.concatenate(([0], np.cumsum(events.matches[which], dtype=np.int64)))
+    start = 0
+    while start < which.shape[0]:
+        stop = max(start + 1, int(np.searchsorted(ends, ends[start] + _BATCH, side="right")) - 1)
+        _spread_batch(world, lane, events, which[start:stop], ring, sums, burden)
+        start = stop
+    return sums, burden
+
+
+def _spread_batch(
+    world: World, lane: SpreadLane, events: Events, which: Numbers, ring: Rings | None, sums: Spread, burden: Burden
+) -> None:
+    if ring is None:
+        mine = true_rings(world.people, events.points[which], world.cycle)
+    else:
+        mine = _part(ring, which)
+    wanting = by_node(world.people, mine)
+    first = np.empty(which.shape[0], np.int32)
+    _first_all(world.seed, events.key[which], mine.offsets, mine.rows, world.alive, Purpose.SAMPLE, first)
+    lane.forget()
+    tick, calendar, sent = world.tick, world.calendar, dict(lane.sent)
+    world.calendar = defaultdict(lambda: defaultdict(list))
+    world.calendar[tick]["spread"].append((lane.publish(events, np.arange(which.shape[0]), first), False))
+    lane.happenings = Happenings(events.key[which], np.ascontiguousarray(events.points[which]))
+    try:
+        at = tick
+        while world.calendar:
+            arrived = world.calendar.pop(at, None)
+            if arrived:
+                lane.tick(Now(world.seed, world.cycle, at), world.collect(lane, arrived["spread"]))
+            at += 1
+    finally:
+        world.calendar, lane.sent = calendar, sent
+    local = _nothing(which.shape[0])
+    reached = np.zeros(wanting.members.shape[0], np.uint8)
+    whole = [Receipts(*(column[: int(log.used[0])] for column in log[:-1]), log.used) for log in lane.log]
+    log = Receipts(*(np.concatenate(parts) for parts in zip(*whole, strict=True)))
+    order = np.argsort(log.tick, kind="stable")
+    _tally(log, order, world.people.node, world.book.owner, wanting.offsets, wanting.members, 0, reached, local, burden)
+    local.wanted[:] = np.diff(wanting.offsets)
+    np.add.at(burden.wanted, wanting.members, 1)
+    for mine_column, column in zip(local, sums, strict=True):
+        column[which] = mine_column
+    lane.forget()
+
+
+def _part(ring: Rings, which: Numbers) -> Rings:
+    """The rings of some of the events."""
+    size = np.diff(ring.offsets)[which]
+    offsets = np.concatenate(([0], np.cumsum(size)))
+    at = np.repeat(ring.offsets[:-1][which] - offsets[:-1], size) + np.arange(offsets[-1])
+    return Rings(offsets, ring.rows[at], ring.handles[at])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gossamer.arrays import Coordinates, Scales
 from gossamer.jit import tiny
 
-__all__ = ["HIGH", "LOW", "Interests", "contains", "distance", "matches", "overlaps"]
+__all__ = ["HIGH", "LOW", "Interests", "contains", "distance", "distance_to", "matches", "overlaps"]
 
 LOW, HIGH = 0, 1
 """The two corners of a box."""
@@ -69,6 +69,21 @@ def distance(wants: Interests, one: int, other: int) -> float:
             gap = float(boxes[one, LOW, d]) - float(boxes[other, HIGH, d])
         elif boxes[other, LOW, d] > boxes[one, HIGH, d]:
             gap = float(boxes[other, LOW, d]) - float(boxes[one, HIGH, d])
+        gap *= wants.scale[d]
+        total += gap * gap
+    return total
+
+
+@tiny
+def distance_to(wants: Interests, handle: int, point: Coordinates) -> float:
+    """Squared distance over the gaps from a box to a point; 0.0 exactly when the box holds it."""
+    boxes, total = wants.boxes, 0.0
+    for d in range(point.shape[0]):
+        gap = 0.0
+        if boxes[handle, LOW, d] > point[d]:
+            gap = float(boxes[handle, LOW, d]) - float(point[d])
+        elif point[d] > boxes[handle, HIGH, d]:
+            gap = float(point[d]) - float(boxes[handle, HIGH, d])
         gap *= wants.scale[d]
         total += gap * gap
     return total

@@ -43,7 +43,14 @@ class Verb(NamedTuple):
     """A whole command that works as it stands."""
 
 
-VERBS: Final[tuple[Verb, ...]] = ()
+VERBS: Final[tuple[Verb, ...]] = (
+    Verb(
+        "simulate",
+        "run a scenario and write its traces",
+        "gossamer.cli.simulate",
+        "gossamer simulate rings --out rings --set population.nodes=1000 --seed 1",
+    ),
+)
 
 _DESCRIPTION: Final = "Publish/subscribe without a broker: simulate it, measure it, and check what its papers claim."
 _EXIT_CODES: Final = """\

@@ -3,28 +3,34 @@
 What is sent at t arrives at t + delay, at least one tick later. At each tick, layer by layer: the mail that has arrived is
 applied, then due timers act, and what they wrote is filed. Every draw belongs to a row and a moment, so neither the number
 of blocks nor of threads can be seen in the outcome.
+
+A cycle has a beginning (``begin``: deaths, births, changed subscriptions) and then its ticks. Whoever wants to look at the
+world, or let events spread while gossip stands still, does so in between.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from gossamer.arrays import NONE, Flags, Handles, Offsets
-from gossamer.protocol import cyclon
-from gossamer.protocol.view import Now, Parcels
+from gossamer.arrays import NONE, Flags, Handles, Offsets, Rows
+from gossamer.protocol.links import reselect
+from gossamer.protocol.view import Mail, Now, Parcels
 from gossamer.scenario.laws import threshold
 from gossamer.scenario.population import NEVER, Population, book
 from gossamer.scenario.scenario import Scenario
-from gossamer.sim import post
-from gossamer.sim.lanes import LANES, Lane, Post, joined, taken
+from gossamer.sim import leave, post
+from gossamer.sim.lanes import Lane, Post, joined, taken
+from gossamer.sim.wired import LANES
 from gossamer.system.plan import Plan
 
-__all__ = ["Block", "World"]
+__all__ = ["Block", "Turn", "World"]
 
 
 @dataclass
@@ -38,6 +44,19 @@ class Block:
     """(n,) int32: what each row is called at present; a part of the world's column."""
     due: Flags
     """(n,) uint8: whose timers fire in this tick."""
+
+
+class Turn(NamedTuple):
+    """What the beginning of a cycle brought: rows, rising."""
+
+    died: Rows
+    born: Rows
+    changed: Rows
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it brought nothing, so that who wants what is as before."""
+        return not (self.died.size or self.born.size or self.changed.size)
 
 
 class World:
@@ -57,15 +76,17 @@ class World:
         cuts = np.linspace(0, self.rows, blocks + 1).astype(int)
         self.blocks = [
             Block(b, int(low), int(high - low), self.own[low:high], self.due[low:high])
-            for b, (low, high) in enumerate(zip(cuts[:-1], cuts[1:], strict=True))
+            for b, (low, high) in enumerate(itertools.pairwise(cuts))
         ]
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and blocks > 1 else None
-        self._calendar: dict[int, dict[str, list[tuple[Post, bool]]]] = defaultdict(lambda: defaultdict(list))
+        self.calendar: dict[int, dict[str, list[tuple[Post, bool]]]] = defaultdict(lambda: defaultdict(list))
         self._first = np.zeros(self.rows + 1, np.int64)
         self._order = np.zeros(self.rows, np.int32)
         self._in_order = False
         self._loss = threshold(scenario.loss.probability)
         self._mortal = bool((people.leaves < NEVER).any())
+        self.begun = NONE
+        """The last cycle that has begun."""
         self.lanes: dict[str, Lane] = {}
         for number, layer in reversed(list(enumerate(plan.layers))):
             self.lanes[layer.name] = LANES[layer.name](self, number, layer.params)
@@ -99,34 +120,65 @@ class World:
     def run_tick(self) -> None:
         """Let one tick happen."""
         if self.tick % self.period == 0:
-            self._lives(self.cycle)
+            self.begin()
         now = Now(self.seed, self.cycle, self.tick)
         np.multiply(self.alive, self.people.phase == self.tick % self.period, out=self.due, casting="unsafe")
         due = bool(self.due.any())
-        arrived = self._calendar.pop(self.tick, {})
+        arrived = self.calendar.pop(self.tick, {})
         for layer in self.plan.layers:
             lane = self.lanes[layer.name]
-            lane.tick(now, self._collect(lane, arrived.get(layer.name)), due)
+            lane.tick(now, self.collect(lane, arrived.get(layer.name)), due)
         self.tick += 1
 
-    def _lives(self, cycle: int) -> None:
-        """Who dies, is born, or changes its mind at the start of a cycle."""
-        people, samples = self.people, self.lanes["cyclon"]
-        if self._mortal:
-            self.alive[people.leaves == cycle] = 0
-        born = np.flatnonzero(people.joins == cycle)
-        self.alive[born] = 1
-        now = np.uint16(cycle & 0xFFFF)
+    def begin(self) -> Turn:
+        """Begin the cycle: who dies, who is born, who changes its mind. Asked again, nothing more happens."""
+        cycle, people = self.cycle, self.people
+        nobody = np.empty(0, np.int32)
+        if self.begun == cycle:
+            return Turn(nobody, nobody, nobody)
+        self.begun = cycle
+        died = np.flatnonzero(people.leaves == cycle).astype(np.int32) if self._mortal else nobody
+        if died.size:
+            self.alive[died] = 0
+            self.forget(died)
+        born = np.flatnonzero(people.joins == cycle).astype(np.int32)
+        if born.size:
+            self.alive[born] = 1
+            self.introduce(born, people.contact[born])
+        return Turn(died, born, self._change(cycle))
+
+    def introduce(self, rows: Rows, contacts: Rows) -> None:
+        """Let rows whose views are empty know one other row each, or nobody where that is NONE."""
+        known = contacts != NONE
+        rows, met = rows[known], self.own[contacts[known]]
         for block in self.blocks:
-            low, high = np.searchsorted(born, (block.base, block.base + block.rows))
-            for row in born[low:high]:
-                if people.contact[row] != NONE:
-                    contact = self.own[people.contact[row]]
-                    cyclon.meet(samples.state[block.number], row - block.base, contact, now)
+            view = self.lanes["cyclon"].state[block.number]
+            low, high = np.searchsorted(rows, (block.base, block.base + block.rows))
+            inside = rows[low:high] - block.base
+            view.handles[inside, 0], view.born[inside, 0] = met[low:high], self.cycle & 0xFFFF
+
+    def forget(self, rows: Rows) -> None:
+        """Empty all views of some rows, which are gone: nobody shall measure what the dead know."""
+        for block in self.blocks:
+            low, high = np.searchsorted(rows, (block.base, block.base + block.rows))
+            for lane in self.lanes.values():
+                leave.forget(lane.state[block.number], rows[low:high] - block.base)
+
+    def _change(self, cycle: int) -> Rows:
+        """Give rows their next descriptors; what they are linked to is judged anew, what others know of them gets old."""
+        people = self.people
+        low, high = np.searchsorted(people.change_cycle, (cycle, cycle + 1))
+        rows = people.change_row[low:high]
+        self.own[rows] = people.change_handle[low:high]
+        if rows.size and "rings" in self.lanes:
+            for block in self.blocks:
+                for row in rows[(rows >= block.base) & (rows < block.base + block.rows)]:
+                    reselect(self.lanes["rings"].state[block.number], row - block.base)
+        return np.unique(rows).astype(np.int32)
 
     # ---------------------------------------------------------------------------------------------- mail
 
-    def _collect(self, lane: Lane, batches: list[tuple[Post, bool]] | None) -> Post | None:
+    def collect(self, lane: Lane, batches: list[tuple[Post, bool]] | None) -> Post | None:
         """All mail of a lane that has arrived in this tick; what the dead cannot take is turned back."""
         if not batches:
             return None
@@ -154,7 +206,7 @@ class World:
         lane.sent["messages"] += written
         if isinstance(mail, Parcels):
             lane.sent["entries"] += int(mail.start[-1])
-        else:
+        elif isinstance(mail, Mail):
             lane.sent["entries"] += written * mail.handles.shape[1]
         if self._loss:
             post.lose(mail.to, mail.sender, mail.asks, self.book.key, self.seed, now.tick, lane.number, self._loss)
@@ -165,14 +217,12 @@ class World:
         low, high = self.scenario.latency.low, self.scenario.latency.high
         name = self.plan.layers[lane.number].name
         if low == high:
-            self._calendar[now.tick + low][name].append((mail, fresh))
+            self.calendar[now.tick + low][name].append((mail, fresh))
             return True
         when = np.empty(mail.to.shape[0], np.int64)
         post.arrivals(mail.to, mail.sender, self.book.key, self.seed, now.tick, low, high, when)
         for tick in range(now.tick + low, now.tick + high + 1):
             which_ones = np.flatnonzero(when == tick)
             if which_ones.size:
-                self._calendar[tick][name].append((taken(mail, which_ones), fresh))
+                self.calendar[tick][name].append((taken(mail, which_ones), fresh))
         return False
-
-

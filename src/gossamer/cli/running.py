@@ -1,0 +1,174 @@
+"""What the verbs that run simulations share: how many threads, where each run's folder is, how Ctrl-C is heard."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Final, NamedTuple
+
+from gossamer import __version__
+from gossamer.cli.progress import Progress
+from gossamer.errors import CallerError, DataError
+from gossamer.scenario.scenario import Scenario
+from gossamer.scenario.toml import digest
+from gossamer.sim.run import CHECKPOINT, Options, Report, run, save
+from gossamer.trace.folder import Run, read_run
+
+__all__ = ["Job", "carry_out", "done_before", "jobs", "seed", "stoppable", "threading", "whole"]
+
+_MOST_THREADS: Final = 8
+_GOSSIP_SHARE: Final = 0.4
+"""Of a run in which rows join again, how much of the time is gone when they begin."""
+
+
+class Job(NamedTuple):
+    """One run to make."""
+
+    scenario: Scenario
+    seed: int
+    folder: Path | None
+    """Where its tables go; None when nobody wants them."""
+
+    @property
+    def name(self) -> str:
+        """What it is called: scenario, case and seed."""
+        return f"{self.scenario.name}/{self.seed}"
+
+
+def jobs(scenarios: Sequence[Scenario], seeds: Sequence[int], out: Path | None) -> list[Job]:
+    """A run for each scenario and seed, in a folder by its case and seed."""
+    found = []
+    for scenario in scenarios:
+        case = scenario.name.split("/")[1:]
+        for number in seeds or scenario.seeds:
+            folder = None if out is None else out.joinpath(*(_plain(part) for part in case), f"seed-{number}")
+            found.append(Job(scenario, number, folder))
+    taken = [job.folder for job in found if job.folder is not None]
+    if len(set(taken)) < len(taken):
+        raise CallerError("two runs would share a folder\nHint: give each case a name of its own, and each seed once")
+    return found
+
+
+def _plain(part: str) -> str:
+    """A name as a folder: no separators, no way up."""
+    safe = "".join(sign if sign.isalnum() or sign in "._- " else "-" for sign in part).strip(". ")
+    return safe or "case"
+
+
+def done_before(job: Job) -> Run | None:
+    """What stands in a job's folder, when it is a finished run of just this."""
+    if job.folder is None:
+        return None
+    try:
+        found = read_run(job.folder)
+    except DataError:
+        return None
+    same = (found.config, found.seed, found.gossamer) == (digest(job.scenario), job.seed, __version__)
+    return found if same else None
+
+
+def carry_out(
+    todo: Sequence[Job],
+    args: argparse.Namespace,
+    progress: Progress,
+    stop: Callable[[], bool],
+    *,
+    resume: bool = False,
+    every: int = 0,
+) -> Iterator[tuple[Job, Run]]:
+    """Make the runs one after the other, and hand out each as it is done."""
+    progress.begin()
+    for n, job in enumerate(todo):
+        found = done_before(job) if resume else None
+        if found is None:
+            found = _make(job, args, stop, resume=resume, every=every, tell=_telling(progress, job, n, len(todo)))
+        else:
+            progress.begin((n + 1) / len(todo))
+        yield job, found
+
+
+def _make(
+    job: Job, args: argparse.Namespace, stop: Callable[[], bool], *, resume: bool, every: int, tell: Callable[[Report], None]
+) -> Run:
+    begun = resume and job.folder is not None and (job.folder / CHECKPOINT).exists()
+    how = Options(
+        blocks=args.blocks or args.threads,
+        threads=args.threads,
+        tell=tell,
+        stop=stop,
+        folder=job.folder,
+        every=every,
+        resume=begun,
+    )
+    outcome = run(job.scenario, job.seed, how)
+    if job.folder is not None:
+        return save(outcome, job.folder)
+    return Run(seed=job.seed, config=digest(job.scenario), state=outcome.state, gossamer=__version__, metrics=outcome.metrics)
+
+
+def _telling(progress: Progress, job: Job, n: int, total: int) -> Callable[[Report], None]:
+    """Show each report of a run as a part of all runs."""
+    gossip = _GOSSIP_SHARE if job.scenario.rejoins.count or job.scenario.rejoins.everybody else 1.0
+
+    def tell(report: Report) -> None:
+        part = gossip * report.cycle / report.cycles
+        if report.doing == "rejoins":
+            part = gossip + (1 - gossip) * report.part
+        words = [job.name, f"cycle {report.cycle}/{report.cycles}"]
+        if report.doing != "gossip":
+            words.append(report.doing)
+        elif report.rings_complete is not None:
+            words.append(f"rings {report.rings_complete:.1%}")
+        progress.show((n + min(part, 1.0)) / total, "  ".join(words))
+
+    return tell
+
+
+@contextmanager
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed. The first is only noted, so that a run can end in order; the second ends at once."""
+    pressed = False
+
+    def note(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def threading(parser: argparse.ArgumentParser) -> None:
+    """The arguments that cannot be seen in what comes out."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = min(processors, _MOST_THREADS)
+    parser.add_argument("--threads", type=whole(1, 256), default=threads, metavar="T", help=f"threads to use ({threads})")
+    parser.add_argument("--blocks", type=whole(1, 4096), metavar="B", help="parts to cut the rows into (as many as threads)")
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """A whole number between bounds, for argparse."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number, {low} to {high}")
+        return value
+
+    return number
+
+
+seed = whole(0, (1 << 63) - 1)
+"""A seed, for argparse."""

@@ -1,0 +1,225 @@
+"""One scenario and one seed: from nothing to tables and metrics, cycle by cycle.
+
+Each cycle begins with what it is dated to bring, in the order that ``scenario`` gives: births and deaths, changed
+subscriptions, partitions, events, and only then gossip. Before the gossip the world is looked at and, at its dates, events
+spread, rows join again and publishers search.
+
+A run can be stopped between any two cycles and gone on with later, by the checkpoint it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from gossamer import __version__
+from gossamer.errors import ScenarioError
+from gossamer.measure.summary import summary
+from gossamer.scenario.population import population, rejoining
+from gossamer.scenario.scenario import Scenario
+from gossamer.scenario.toml import digest, to_toml
+from gossamer.scenario.workload import Events, events
+from gossamer.sim import checkpoint
+from gossamer.sim.memory import Memory, require
+from gossamer.sim.rejoin import rejoin
+from gossamer.sim.spreading import spread_frozen
+from gossamer.sim.watch import Watch
+from gossamer.sim.world import World
+from gossamer.system.catalogue import plan
+from gossamer.trace.columns import Trace
+from gossamer.trace.folder import Run, write_run
+
+__all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "needs", "run", "save"]
+
+CHECKPOINT: Final = "checkpoint.npz"
+"""The name of the checkpoint in a run's folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """How far a run has come: told once a cycle, and while something takes longer than a cycle."""
+
+    cycle: int
+    cycles: int
+    doing: str = "gossip"
+    """What is under way: gossip, events, rejoins, publishers."""
+    part: float = 0.0
+    """How much of it is done, where it is not gossip."""
+    links_in_place: float | None = None
+    rings_complete: float | None = None
+    messages: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a run is made; nothing here can be seen in its outcome."""
+
+    blocks: int = 1
+    threads: int = 1
+    tell: Callable[[Report], None] = lambda _: None
+    """Called with each report."""
+    stop: Callable[[], bool] = lambda: False
+    """Asked between cycles whether to stop there."""
+    folder: Path | None = None
+    """Where a checkpoint is left when stopped, and looked for when resumed."""
+    every: int = 0
+    """Leave a checkpoint after so many cycles, too; 0 for none."""
+    resume: bool = False
+    """Go on from the folder's checkpoint."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came out of a run."""
+
+    scenario: Scenario
+    seed: int
+    tables: Mapping[str, pa.Table]
+    metrics: Mapping[str, Any]
+    state: str
+    """Hash of the final state, in hexadecimal."""
+
+
+class StoppedError(Exception):
+    """A run was asked to stop and did, between two cycles; its checkpoint says from where to go on."""
+
+    def __init__(self, cycle: int) -> None:
+        super().__init__(f"stopped before the gossip of cycle {cycle}")
+        self.cycle = cycle
+
+
+def needs(scenario: Scenario) -> Memory:
+    """What a run would take of memory. A ScenarioError when the scenario cannot be run, or not on this machine."""
+    for path, count, cycle in (
+        ("rejoins.from_cycle", scenario.rejoins.count + scenario.rejoins.everybody, scenario.rejoins.from_cycle),
+        ("publishers.from_cycle", scenario.publishers.count + scenario.publishers.nobody, scenario.publishers.from_cycle),
+    ):
+        if count and cycle > scenario.cycles:
+            raise ScenarioError(path, f"found cycle {cycle}, after the last one", hint=f"cycles = {scenario.cycles}")
+    return require(scenario, plan(scenario.system, scenario.form, scenario.params))
+
+
+def run(scenario: Scenario, seed: int, options: Options | None = None) -> Outcome:
+    """Run a scenario with one of its seeds."""
+    how = options or Options()
+    needs(scenario)
+    it = plan(scenario.system, scenario.form, scenario.params)
+    found = None
+    if how.resume and how.folder is not None:
+        wanted = checkpoint.Stamp(config=digest(scenario), seed=seed, gossamer=__version__, blocks=how.blocks, cycle=0)
+        found = checkpoint.read(how.folder / CHECKPOINT, wanted)
+    people = population(scenario, seed)
+    published = events(scenario, people, seed)
+    blocks = how.blocks if found is None else found.stamp.blocks
+    world = World(scenario, it, people, seed, blocks=min(blocks, people.key.shape[0]), threads=how.threads)
+    try:
+        walk = _Walk(world, published, seed, how)
+        walk.go(found)
+    finally:
+        world.close()
+    tables = walk.trace.tables()
+    metrics = summary(tables, world.rows)
+    return Outcome(scenario=scenario, seed=seed, tables=tables, metrics=metrics, state="")
+
+
+def save(outcome: Outcome, folder: Path) -> Run:
+    """Write a run's folder; a checkpoint that led there is no longer needed and goes."""
+    it = Run(
+        seed=outcome.seed,
+        config=digest(outcome.scenario),
+        state=outcome.state,
+        gossamer=__version__,
+        metrics=outcome.metrics,
+    )
+    written = write_run(folder, it, to_toml(outcome.scenario), outcome.tables)
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    return written
+
+
+class _Walk:
+    """A run under way."""
+
+    def __init__(self, world: World, published: Events, seed: int, how: Options) -> None:
+        self.world, self.how, self.events, self.seed = world, how, published, seed
+        self.scenario = world.scenario
+        self.trace = Trace()
+        self.watch = Watch(world, published, threads=how.threads)
+        self.stamp: dict[str, Any] = {
+            "config": digest(world.scenario),
+            "seed": seed,
+            "gossamer": __version__,
+            "blocks": len(world.blocks),
+        }
+        self.dates = self.scenario.events.at or (self.scenario.cycles,)
+
+    def go(self, found: checkpoint.Checkpoint | None) -> None:
+        """Walk from the first cycle, or from the checkpoint, to the last."""
+        first = 0
+        if found is not None:
+            checkpoint.resumed(found, self.world, self.trace)
+            self.watch.start_counting()
+            first = found.stamp.cycle
+        for cycle in range(first, self.scenario.cycles + 1):
+            turn = self.world.begin()
+            if cycle == first or not turn.quiet:
+                self.watch.learn()
+            if self.how.stop():
+                self._stop(cycle)
+            if self.how.every and cycle > first and cycle % self.how.every == 0:
+                self._leave_checkpoint(cycle)
+            self._let_join(cycle)
+            seen = self.watch.links(self.trace) or (None, None)
+            self._let_spread(cycle)
+            if cycle < self.scenario.cycles:
+                self.world.run_cycle()
+                messages = self.watch.exchanges(self.trace, cycle)
+                self._tell(cycle + 1, links_in_place=seen[0], rings_complete=seen[1], messages=messages)
+
+    def _tell(self, cycle: int, **more: Any) -> None:  # noqa: ANN401  (fields of a Report)
+        self.how.tell(Report(cycle=cycle, cycles=self.scenario.cycles, **more))
+
+    # ------------------------------------------------------------------------------------------------ what is dated
+
+    def _let_join(self, cycle: int) -> None:
+        """Subscribers join again. It leaves no mark on the world, so a stop in between only loses their work."""
+        wanted = self.scenario.rejoins
+        if not (wanted.count or wanted.everybody) or cycle != wanted.from_cycle:
+            return
+
+        def go_on(part: float) -> bool:
+            self._tell(cycle, doing="rejoins", part=part)
+            return not self.how.stop()
+
+        rows = rejoining(self.scenario, self.world.people, self.seed)
+        done = rejoin(self.world, rows, self.events, wanted.limit_cycles, threads=self.how.threads, go_on=go_on)
+        if done is None:
+            self._stop(cycle)
+        self.trace["joins"].append(
+            row=done.rows, kind="subscriber", begun=done.begun, done_from=done.done_from, done_to=done.done_to
+        )
+
+    def _let_spread(self, cycle: int) -> None:
+        """All events, gossip standing still."""
+        if not self.scenario.events.frozen or cycle not in self.dates or not self.events.key.shape[0]:
+            return
+        self._tell(cycle, doing="events")
+        spread, burden = spread_frozen(self.world, self.events, ring=self.watch.rings)
+        self.trace["spreads"].append(event=np.arange(spread.wanted.shape[0]), cycle=cycle, **spread._asdict())
+        if cycle == max(self.dates):
+            self.trace["nodes"].append(node=np.arange(burden.wanted.shape[0]), **burden._asdict())
+
+    # ------------------------------------------------------------------------------------------------ stopping
+
+    def _leave_checkpoint(self, cycle: int) -> None:
+        if self.how.folder is not None:
+            stamp = checkpoint.Stamp(cycle=cycle, **self.stamp)
+            checkpoint.write(self.how.folder / CHECKPOINT, stamp, self.world, self.trace)
+
+    def _stop(self, cycle: int) -> NoReturn:
+        self._leave_checkpoint(cycle)
+        raise StoppedError(cycle)

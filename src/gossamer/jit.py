@@ -20,10 +20,11 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["cache_folder", "kernel", "sweep", "tiny", "user_cache_folder"]
+__all__ = ["cache_folder", "kernel", "main", "sweep", "tiny", "user_cache_folder"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -96,3 +97,14 @@ def tiny(function: F) -> F:
 def sweep(function: F) -> F:
     """Compile a loop over a range of rows. An iteration writes its own row and nothing else; nothing is allocated."""
     return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def main() -> int:
+    """Compile everything, with a line for each part; the second time it takes a second or two."""
+    warm: Callable[[Callable[[str], object]], None] = import_module("gossamer.sim.warm").warm
+    warm(lambda what: print(f"-- {what}", flush=True))  # noqa: T201  (this one is a command)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from types import TracebackType
-from typing import Final, TextIO
+from typing import Final, Self, TextIO
 
 __all__ = ["Progress", "spoken"]
 
@@ -29,7 +29,7 @@ class Progress:
         self._start = 0.0
         self._drawn = False
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:

@@ -82,7 +82,6 @@ def carry_out(
     every: int = 0,
 ) -> Iterator[tuple[Job, Run]]:
     """Make the runs one after the other, and hand out each as it is done."""
-    progress.begin()
     for n, job in enumerate(todo):
         found = done_before(job) if resume else None
         if found is None:
@@ -115,8 +114,14 @@ def _telling(progress: Progress, job: Job, n: int, total: int) -> Callable[[Repo
     """Show each report of a run as a part of all runs."""
     gossip = _GOSSIP_SHARE if job.scenario.rejoins.count or job.scenario.rejoins.everybody else 1.0
 
+    heard = False
+
     def tell(report: Report) -> None:
+        nonlocal heard
         part = gossip * report.cycle / report.cycles
+        if not heard and n == 0:  # before the first cycle kernels may have been compiled, which will not happen again
+            progress.begin(part / total)
+        heard = True
         if report.doing == "rejoins":
             part = gossip + (1 - gossip) * report.part
         words = [job.name, f"cycle {report.cycle}/{report.cycles}"]

@@ -22,6 +22,8 @@ __all__ = ["configure", "run"]
 
 _INTERRUPTED: Final = 130
 _CHECKPOINT_EVERY: Final = 10
+_MOST_DATES: Final = 15
+"""Lines of dates in the table; more of them are for tables and figures."""
 _DESCRIPTION: Final = """\
 Run a scenario: a TOML file, or a preset by its name. Every case of it is run with each of its seeds, and each run gets a
 folder in DIR: its tables as Parquet, scenario.toml, run.json. Ctrl-C stops after the cycle under way and leaves a
@@ -128,7 +130,8 @@ def _table(finished: Sequence[tuple[running.Job, Run]]) -> list[str]:
 def _more(metrics: Mapping[str, Any]) -> list[str]:
     """Lines on what only some scenarios ask."""
     lines = []
-    for date, it in metrics.get("dissemination", {}).items():
+    dates = metrics.get("dissemination", {})
+    for date, it in dates.items() if len(dates) <= _MOST_DATES else ():
         lines.append(
             f"  cycle {date:>4}: hit ratio {it['hit_ratio']:.4f}, complete {it['complete']:.4f}, spam {it['spam']:.4f}"
         )

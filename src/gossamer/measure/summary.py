@@ -2,7 +2,7 @@
 
 A metric that does not apply (no links were judged, nobody joined) is left out. Shares are between 0 and 1, cycles count
 from the start of the run. Where events spread at several dates, the metrics of each stand under ``dissemination``, and
-those of the last are repeated at the top.
+those of the last are repeated at the top; where each event spreads once, while gossip goes on, those of all are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gossamer.arrays import NONE, Numbers
 from gossamer.measure import delivery, load
 from gossamer.trace.folder import column
 
-__all__ = ["Metrics", "dissemination", "series", "spread_at", "summary"]
+__all__ = ["Metrics", "dissemination", "series", "spread_at", "spread_of", "summary"]
 
 Metrics = dict[str, Any]
 
@@ -57,8 +57,12 @@ def series(table: pa.Table, *names: str) -> dict[str, list[float]]:
 
 def spread_at(table: pa.Table, cycle: int) -> delivery.Spread:
     """What became of the events that spread in a cycle."""
-    some = table.filter(pc.equal(table.column("cycle"), cycle))
-    return delivery.Spread(*(column(some, name).astype(np.int64) for name in delivery.Spread._fields))
+    return spread_of(table.filter(pc.equal(table.column("cycle"), cycle)))
+
+
+def spread_of(table: pa.Table) -> delivery.Spread:
+    """The sums in a table of spreads."""
+    return delivery.Spread(*(column(table, name).astype(np.int64) for name in delivery.Spread._fields))
 
 
 def dissemination(spread: delivery.Spread) -> Metrics:
@@ -116,11 +120,10 @@ def _gossip(table: pa.Table, rows: int) -> Metrics:
 def _spreading(table: pa.Table) -> Metrics:
     dates = np.unique(column(table, "cycle")).tolist()
     each = {str(date): dissemination(spread_at(table, date)) for date in dates}
-    last = spread_at(table, dates[-1])
+    once = pc.count_distinct(table.column("event")).as_py() == table.num_rows
+    last = spread_of(table) if once else spread_at(table, dates[-1])
     lengths = last.wanted
-    found: Metrics = dict(each[str(dates[-1])])
-    del found["events"]
-    found["events"] = int(lengths.shape[0])
+    found: Metrics = dissemination(last)
     if len(dates) > 1:
         found["dissemination"] = each
     found["ring_length"] = {

@@ -103,7 +103,7 @@ def restore(world: World, arrays: Arrays) -> None:
         place = f"mail/{tick}/{name}/{n}"
         columns = {path.removeprefix(f"{place}/") for path in arrays if path.startswith(f"{place}/")} - {"fresh"}
         kind = next(kind for kind in (Mail, Parcels, Copies) if set(kind._fields) == columns)
-        mail = kind(*(arrays[f"{place}/{column}"].copy() for column in kind._fields))  # type: ignore[call-arg]
+        mail = kind(*(arrays[f"{place}/{column}"].copy() for column in kind._fields))
         world.calendar[int(tick)][name].append((mail, bool(arrays[f"{place}/fresh"][0])))
 
 
@@ -130,9 +130,9 @@ def _rebuilt(state: Any, place: str, arrays: Arrays) -> Any:  # noqa: ANN401
 # ---------------------------------------------------------------------------------------------------- in a file
 
 
-def write(path: Path, stamp: Stamp, world: World, trace: Trace) -> None:
-    """Write a checkpoint; one that stood there is replaced at once or, if anything fails, stays."""
-    arrays = capture(world)
+def write(path: Path, stamp: Stamp, world: World, trace: Trace, more: Mapping[str, NDArray[Any]] | None = None) -> None:
+    """Write a checkpoint, with whatever ``more`` there is; an older one is replaced at once or, if anything fails, stays."""
+    arrays = capture(world) | dict(more or {})
     arrays[_STAMP] = np.frombuffer(json.dumps(asdict(stamp)).encode(), np.uint8)
     for name, table in trace.tables().items():
         arrays[_TRACE + name] = np.frombuffer(_packed(table), np.uint8)
@@ -140,7 +140,7 @@ def write(path: Path, stamp: Stamp, world: World, trace: Trace) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+            np.savez(file, allow_pickle=False, **arrays)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

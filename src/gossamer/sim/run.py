@@ -18,21 +18,26 @@ import numpy as np
 import pyarrow as pa
 
 from gossamer import __version__
+from gossamer.arrays import NONE
 from gossamer.errors import ScenarioError
 from gossamer.measure.summary import summary
+from gossamer.protocol import search
 from gossamer.scenario.population import population, rejoining
 from gossamer.scenario.scenario import Scenario
 from gossamer.scenario.toml import digest, to_toml
-from gossamer.scenario.workload import Events, events
+from gossamer.scenario.workload import Events, events, nobody, publishers
 from gossamer.sim import checkpoint
 from gossamer.sim.memory import Memory, require
 from gossamer.sim.rejoin import rejoin
+from gossamer.sim.riding import Ride
+from gossamer.sim.searching import searched
 from gossamer.sim.spreading import spread_frozen
 from gossamer.sim.watch import Watch
 from gossamer.sim.world import World
 from gossamer.system.catalogue import plan
 from gossamer.trace.columns import Trace
 from gossamer.trace.folder import Run, write_run
+from gossamer.truth.judge import by_node, rings
 
 __all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "needs", "run", "save"]
 
@@ -156,6 +161,8 @@ class _Walk:
             "blocks": len(world.blocks),
         }
         self.dates = self.scenario.events.at or (self.scenario.cycles,)
+        riding = not self.scenario.events.frozen and published.key.shape[0] > 0
+        self.ride = Ride(world, published, self.trace) if riding else None
 
     def go(self, found: checkpoint.Checkpoint | None) -> None:
         """Walk from the first cycle, or from the checkpoint, to the last."""
@@ -164,6 +171,8 @@ class _Walk:
             checkpoint.resumed(found, self.world, self.trace)
             self.watch.start_counting()
             first = found.stamp.cycle
+            if self.ride is not None:
+                self.ride.control, self.ride.control_of = found.arrays["ride/control"], found.arrays["ride/control_of"]
         for cycle in range(first, self.scenario.cycles + 1):
             turn = self.world.begin()
             if cycle == first or not turn.quiet:
@@ -173,12 +182,20 @@ class _Walk:
             if self.how.every and cycle > first and cycle % self.how.every == 0:
                 self._leave_checkpoint(cycle)
             self._let_join(cycle)
+            self._let_search(cycle)
             seen = self.watch.links(self.trace) or (None, None)
             self._let_spread(cycle)
             if cycle < self.scenario.cycles:
+                if self.ride is not None:
+                    self.ride.publish()
                 self.world.run_cycle()
+                if self.ride is not None:
+                    self.ride.write_down(cycle)
                 messages = self.watch.exchanges(self.trace, cycle)
                 self._tell(cycle + 1, links_in_place=seen[0], rings_complete=seen[1], messages=messages)
+
+        if self.ride is not None:
+            self.ride.finish()
 
     def _tell(self, cycle: int, **more: Any) -> None:  # noqa: ANN401  (fields of a Report)
         self.how.tell(Report(cycle=cycle, cycles=self.scenario.cycles, **more))
@@ -203,6 +220,32 @@ class _Walk:
             row=done.rows, kind="subscriber", begun=done.begun, done_from=done.done_from, done_to=done.done_to
         )
 
+    def _let_search(self, cycle: int) -> None:
+        """Publishers look for a first subscriber."""
+        wanted, people = self.scenario.publishers, self.world.people
+        if cycle != wanted.from_cycle:
+            return
+        params = search.Params(limit_cycles=wanted.limit_cycles)
+        for base, count, drawn in ((1 << 40, wanted.count, publishers), (2 << 40, wanted.nobody, nobody)):
+            if not count:
+                continue
+            self._tell(cycle, doing="publishers")
+            seeking = drawn(self.scenario, people, self.seed)
+            done = searched(self.world, seeking, params)
+            first = np.where(done.found == NONE, NONE, self.world.book.owner[done.found])
+            ring = by_node(people, rings(people, seeking.points, cycle, threads=self.how.threads))
+            self.trace["publications"].append(
+                event=base + np.arange(first.shape[0]),
+                cycle=cycle,
+                tick=self.world.tick,
+                first=first,
+                tries=np.where(done.cycles == NONE, wanted.limit_cycles, done.cycles),
+                wanted=np.diff(ring.offsets),
+            )
+            if drawn is publishers:
+                ended = np.where(done.cycles == NONE, NONE, cycle + done.cycles)
+                self.trace["joins"].append(row=seeking.publisher, kind="publisher", begun=cycle, done_from=ended, done_to=NONE)
+
     def _let_spread(self, cycle: int) -> None:
         """All events, gossip standing still."""
         if not self.scenario.events.frozen or cycle not in self.dates or not self.events.key.shape[0]:
@@ -218,7 +261,8 @@ class _Walk:
     def _leave_checkpoint(self, cycle: int) -> None:
         if self.how.folder is not None:
             stamp = checkpoint.Stamp(cycle=cycle, **self.stamp)
-            checkpoint.write(self.how.folder / CHECKPOINT, stamp, self.world, self.trace)
+            more = {} if self.ride is None else {"ride/control": self.ride.control, "ride/control_of": self.ride.control_of}
+            checkpoint.write(self.how.folder / CHECKPOINT, stamp, self.world, self.trace, more)
 
     def _stop(self, cycle: int) -> NoReturn:
         self._leave_checkpoint(cycle)

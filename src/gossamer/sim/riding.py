@@ -1,0 +1,137 @@
+"""Events that travel while gossip goes on: published at their cycles, carried by the lane of events, written down as received.
+
+Who wants an event is asked of the truth at the moment it is published. When the last cycle is over, gossip stops, and what
+is still on its way is let arrive.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gossamer.arrays import NONE, Keys, Numbers, Offsets, Rows
+from gossamer.draws import Purpose, below, draw
+from gossamer.jit import sweep
+from gossamer.measure.delivery import summarise
+from gossamer.protocol.spread import ARC, COPY, Happenings
+from gossamer.protocol.view import Now
+from gossamer.scenario.workload import Events
+from gossamer.sim.spreading import SpreadLane
+from gossamer.sim.world import World
+from gossamer.trace.columns import Trace
+from gossamer.trace.folder import column
+from gossamer.truth.judge import by_node, rings
+
+__all__ = ["Ride"]
+
+_PUBLISHER = Purpose.PUBLISHER
+_LANE: Final = "spread"
+
+
+@sweep
+def _pick_all(seed: np.uint64, key: Keys, offsets: Offsets, rows: Rows, out: Rows) -> None:
+    """A random one of those who want each event, or NONE."""
+    for e in range(out.shape[0]):
+        size = offsets[e + 1] - offsets[e]
+        out[e] = NONE if size == 0 else rows[offsets[e] + below(draw(seed, key[e], 0, _PUBLISHER, 1), size)]
+
+
+class Ride:
+    """The events of one run, while it goes on."""
+
+    def __init__(self, world: World, events: Events, trace: Trace) -> None:
+        lane = world.lanes[_LANE]
+        if not isinstance(lane, SpreadLane):
+            raise TypeError(type(lane))
+        self.world, self.events, self.trace, self.lane = world, events, trace, lane
+        self.lane.happenings = Happenings(events.key, events.points)
+        self.control = np.zeros(events.key.shape[0], np.int64)
+        """Messages about each event that do not carry it."""
+        self.control_of = np.zeros(int(world.people.node.max()) + 1, np.int64)
+        """Those sent by each node."""
+
+    def publish(self) -> None:
+        """Hand the events of this cycle to their first subscribers."""
+        world, cycle = self.world, self.world.cycle
+        which = np.flatnonzero(self.events.cycle == cycle)
+        if not which.size:
+            return
+        ring = rings(world.people, self.events.points[which], cycle)
+        first = np.empty(which.shape[0], np.int32)
+        _pick_all(world.seed, self.events.key[which], ring.offsets, ring.rows, first)
+        world.calendar[world.tick][_LANE].append((self.lane.publish(self.events, which, first), False))
+        wanted = np.diff(by_node(world.people, ring).offsets)
+        self.trace["publications"].append(event=which, cycle=cycle, tick=world.tick, first=first, tries=0, wanted=wanted)
+
+    def write_down(self, cycle: int) -> None:
+        """Write down all that was received since this was last asked for, in the order it came."""
+        people, owner = self.world.people, self.world.book.owner
+        for log in self.lane.log:
+            used = int(log.used[0])
+            log.used[0] = 0
+            order = np.argsort(log.tick[:used], kind="stable")
+            event, row, sender = (part[:used][order] for part in (log.event, log.row, log.sender))
+            node = people.node[row]
+            source = np.where(sender == NONE, NONE, owner[sender])
+            apart = np.logical_or(source == NONE, people.node[source] != node)
+            carries = np.isin(log.what[:used][order], (COPY, ARC))
+            control = apart & ~carries
+            np.add.at(self.control, event[control], 1)
+            np.add.at(self.control_of, people.node[source[control]], 1)
+            mail = apart & carries
+            box, point = people.boxes[self.world.own[row]], self.events.points[event]
+            wanted = np.all((box[:, 0] <= point) & (point <= box[:, 1]), axis=1)
+            self.trace["receipts"].append(
+                event=event[mail],
+                node=node[mail],
+                row=row[mail],
+                sender=source[mail],
+                cycle=cycle,
+                tick=log.tick[:used][order][mail],
+                hop=log.hop[:used][order][mail],
+                wanted=wanted[mail],
+                duplicate=log.new[:used][order][mail] == 0,
+            )
+
+    def finish(self) -> None:
+        """Let arrive what is on its way, and sum up by event and by node."""
+        world = self.world
+        for mails in world.calendar.values():
+            for name in [name for name in mails if name != _LANE]:
+                del mails[name]
+        while any(world.calendar.values()):
+            arrived = world.calendar.pop(world.tick, None)
+            if arrived:
+                now = Now(world.seed, world.cycle, world.tick)
+                self.lane.tick(now, world.collect(self.lane, arrived[_LANE]), 0)
+            world.tick += 1
+        self.write_down(world.scenario.cycles)
+        self._sum_up()
+
+    def _sum_up(self) -> None:
+        people, count = self.world.people, self.events.key.shape[0]
+        published = np.flatnonzero(self.events.cycle < self.world.scenario.cycles)
+        sizes, members = np.zeros(count, np.int64), []
+        for cycle in np.unique(self.events.cycle[published]).tolist():
+            which = np.flatnonzero(self.events.cycle == cycle)
+            ring = by_node(people, rings(people, self.events.points[which], cycle))
+            sizes[which] = np.diff(ring.offsets)
+            members.append(ring.members)
+        wanting = np.concatenate(members) if members else np.empty(0, np.int32)
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        receipts = self.trace["receipts"].table()
+        event, node, sender, hop = (column(receipts, name) for name in ("event", "node", "sender", "hop"))
+        spread = summarise(event, node, hop, offsets, wanting, self.control)
+        some: Numbers = published
+        self.trace["spreads"].append(
+            event=some, cycle=self.events.cycle[some], **{name: part[some] for name, part in spread._asdict().items()}
+        )
+        nodes = self.control_of.shape[0]
+        self.trace["nodes"].append(
+            node=np.arange(nodes),
+            wanted=np.bincount(wanting, minlength=nodes),
+            receipts=np.bincount(node, minlength=nodes),
+            sends=np.bincount(people.node[sender[sender != NONE]], minlength=nodes),
+            control=self.control_of,
+        )

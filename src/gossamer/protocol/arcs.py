@@ -51,9 +51,7 @@ class Desk(NamedTuple):
 
 def desk(candidates: int = 256) -> Desk:
     """Room for so many candidates."""
-    return Desk(
-        handles=np.zeros(candidates, np.int32), apart=np.zeros(candidates, np.uint64), chosen=np.zeros(64, np.int32)
-    )
+    return Desk(handles=np.zeros(candidates, np.int32), apart=np.zeros(candidates, np.uint64), chosen=np.zeros(64, np.int32))
 
 
 @tiny
@@ -208,12 +206,14 @@ def cover(
 
 @kernel
 def answer_close(
-    book: Book, happenings: Happenings, links: Links, i: int, own: int, sender: int, event: int, hop: int, out: Copies
+    book: Book, happenings: Happenings, links: Links, i: int, own: int, sender: int, dead: int, event: int, hop: int, out: Copies
 ) -> int:
-    """Somebody says that nobody lies between it and us: if we know better, say who."""
+    """Somebody says that nobody lies between it and us, but for one found dead: if we know better, say who."""
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
     at = next_down(book, links, i, happenings.points[event], ~_0)
+    if at != NONE and dead != NONE and same_peer(book, links.handles[at], dead):
+        at = next_down(book, links, i, happenings.points[event], links.offset[at])
     if at != NONE and links.offset[at] > book.key[sender] - book.key[own]:
         write(out, own, sender, HINT, event, hop, _0, _0, links.handles[at])
     return DONE
@@ -241,6 +241,7 @@ def bounced(
     fingers: Fingers,
     i: int,
     own: int,
+    dead: int,
     event: int,
     hop: int,
     low: np.uint64,
@@ -273,5 +274,5 @@ def bounced(
     elif hop < _MOST_HOPS:
         at = next_up(book, links, i, point, high - key)
         if at != NONE:
-            write(out, own, links.handles[at], CLOSE, event, hop, _0, _0, NONE)
+            write(out, own, links.handles[at], CLOSE, event, hop + 1, _0, _0, dead)
     return DONE

@@ -20,7 +20,7 @@ from gossamer.protocol.descriptor import Book, newer, same_peer
 from gossamer.protocol.vicinity import Near
 from gossamer.protocol.view import Now
 
-__all__ = ["Fingers", "Params", "drop", "fingers", "learn"]
+__all__ = ["Fingers", "Params", "drop", "fingers", "learn", "no_fingers"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,11 @@ def fingers(rows: int, params: Params) -> Fingers:
     return Fingers(handles=np.full((rows, places), NONE, np.int32), born=np.zeros((rows, places), np.uint16))
 
 
+def no_fingers(rows: int) -> Fingers:
+    """For a system that has none."""
+    return Fingers(handles=np.full((rows, 0), NONE, np.int32), born=np.zeros((rows, 0), np.uint16))
+
+
 @tiny
 def _level(offset: np.uint64, levels: int) -> int:
     """Which level an offset falls in, going down counted behind going up; NONE when it is too near."""
@@ -87,7 +92,9 @@ def _consider(
             if newer(book, handle, born, it.handles[i, k], it.born[i, k], now.cycle):
                 it.handles[i, k], it.born[i, k] = handle, born
             return
-        elif oldest == NONE or newer(book, it.handles[i, oldest], it.born[i, oldest], it.handles[i, k], it.born[i, k], now.cycle):
+        elif oldest == NONE or newer(
+            book, it.handles[i, oldest], it.born[i, oldest], it.handles[i, k], it.born[i, k], now.cycle
+        ):
             oldest = k
     if free != NONE:
         it.handles[i, free], it.born[i, free] = handle, born
@@ -96,9 +103,7 @@ def _consider(
 
 
 @kernel
-def learn(
-    book: Book, now: Now, it: Fingers, near: Near, sample: Samples, i: int, own: int, levels: int, places: int
-) -> None:
+def learn(book: Book, now: Now, it: Fingers, near: Near, sample: Samples, i: int, own: int, levels: int, places: int) -> None:
     """Look through the row's other views, once a cycle. Fingers that no longer overlap are let go."""
     if book.versioned != 0:
         for k in range(it.handles.shape[1]):

@@ -30,6 +30,7 @@ __all__ = [
     "MODES",
     "NO_MAIL",
     "NO_SEEN",
+    "REPAIR",
     "Copies",
     "Happenings",
     "Params",
@@ -38,12 +39,16 @@ __all__ = [
     "empty_copies",
     "first_time",
     "forward",
+    "has_seen",
+    "next_down",
+    "next_up",
     "seen",
     "write",
 ]
 
-COPY, ARC, CLOSE, HINT = 0, 1, 2, 3
-"""What travels for an event: a copy of it; a copy with an arc to cover; word that nobody lies between; word of one who does."""
+COPY, ARC, CLOSE, HINT, REPAIR = 0, 1, 2, 3, 4
+"""What travels for an event: a copy of it; a copy with an arc to cover; word that nobody lies between; word of one who does;
+a copy that was missed."""
 
 DONE, NO_MAIL, NO_SEEN = 0, 1, 2
 """What a move answers: done, or what it has too little of, having changed nothing."""
@@ -178,9 +183,7 @@ def has_seen(it: Seen, event: int, i: int) -> bool:
 
 
 @tiny
-def write(
-    out: Copies, own: int, to: int, what: int, event: int, hop: int, low: np.uint64, high: np.uint64, other: int
-) -> None:
+def write(out: Copies, own: int, to: int, what: int, event: int, hop: int, low: np.uint64, high: np.uint64, other: int) -> None:
     """Write one message; there must be room."""
     m = out.used[0]
     out.sender[m], out.to[m], out.asks[m], out.what[m] = own, to, ASK, what

@@ -30,6 +30,9 @@ def taken(mail: Post, which: slice | Numbers) -> Post:
     if isinstance(mail, Mail):
         columns: tuple[Any, ...] = mail
         return Mail(*(column[which] for column in columns))
+    if isinstance(mail, Copies):
+        some = [column[which] for column in mail[:-1]]
+        return Copies(*some, np.array([some[0].shape[0]]))
     length = np.diff(mail.start)[which]
     start = np.concatenate(([0], np.cumsum(length)))
     at = np.repeat(mail.start[:-1][which] - start[:-1], length) + np.arange(start[-1])

@@ -13,21 +13,21 @@ import numpy as np
 
 from gossamer.arrays import NONE, Counts, Flags, Handles, Numbers, Offsets, Rows
 from gossamer.draws import Purpose, below, draw
-from gossamer.jit import kernel, sweep
+from gossamer.jit import sweep
 from gossamer.measure.delivery import Spread
-from gossamer.protocol import arcs, cyclon, fingers, links, rings, spread, vicinity
+from gossamer.protocol import arcs, cyclon, fingers, relay, repair, spread, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, Copies, Happenings, Seen, empty_copies
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, REPAIR, Copies, Happenings, Seen, empty_copies
 from gossamer.protocol.view import ASK, Now
 from gossamer.scenario.workload import Events
 from gossamer.sim.lanes import Lane
-from gossamer.truth.judge import Rings, by_node
+from gossamer.truth.judge import Pairs, Rings, by_node
 from gossamer.truth.judge import rings as true_rings
 
 if TYPE_CHECKING:
     from gossamer.sim.world import Block, World
 
-__all__ = ["Burden", "FingersLane", "Receipts", "SpreadLane", "spread_frozen"]
+__all__ = ["Burden", "FingersLane", "Receipts", "SpreadLane", "publish_now", "spread_frozen", "tallied"]
 
 _NO_RECEIPTS = 4
 _BATCH = 2_000_000
@@ -65,103 +65,13 @@ def _receipts(room: int) -> Receipts:
     )
 
 
-class _Views(NamedTuple):
-    """All that a row looks at when it passes an event on."""
-
-    links: links.Links
-    near: vicinity.Near
-    sample: cyclon.Samples
-    fingers: fingers.Fingers
-
-
-class _Rules(NamedTuple):
-    """spread.Params, for kernels."""
-
-    arcs: int
-    shortcuts: int
-    fanout: int
-    close: int
-    fail_over: int
-
-
-@kernel
-def _forget(book: Book, views: _Views, i: int, own: int, dead: int) -> None:
-    rings.drop(book, views.links, i, own, dead)
-    vicinity.drop(book, views.near, i, dead)
-    cyclon.drop(book, views.sample, i, dead)
-    fingers.drop(book, views.fingers, i, dead)
-
-
-@kernel
-def _pass_on(
-    book: Book,
-    now: Now,
-    happenings: Happenings,
-    views: _Views,
-    rules: _Rules,
-    i: int,
-    own: int,
-    mail: Copies,
-    m: int,
-    desk: arcs.Desk,
-    out: Copies,
-) -> int:
-    """What a row does with an event it sees for the first time."""
-    source, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
-    if rules.arcs == 0 or (mail.what[m] == COPY and source != NONE):
-        return spread.forward(
-            book, now, happenings, views.links, views.near, i, own, source, event, hop, rules.shortcuts, out
-        )
-    low, high = mail.low[m], mail.high[m]
-    if source == NONE:
-        low = high = arcs.whole(book.key[own])
-    return arcs.cover(
-        book, happenings, views.links, views.near, views.sample, views.fingers, i, own, source, event, hop, low, high,
-        rules.fanout, rules.close, desk, out,
-    )  # fmt: skip
-
-
-@kernel
-def _turned_back(
-    book: Book,
-    happenings: Happenings,
-    views: _Views,
-    rules: _Rules,
-    i: int,
-    own: int,
-    mail: Copies,
-    m: int,
-    desk: arcs.Desk,
-    out: Copies,
-) -> int:
-    """What a row does when one it wrote to is gone."""
-    if rules.fail_over == 0:
-        return spread.DONE
-    dead, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
-    if mail.what[m] == COPY:
-        _forget(book, views, i, own, dead)
-        return spread.bounced(book, happenings, views.links, i, own, dead, event, hop, out)
-    if mail.what[m] == ARC:
-        _forget(book, views, i, own, dead)
-        return arcs.bounced(
-            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, event, hop,
-            mail.low[m], mail.high[m], desk, out,
-        )  # fmt: skip
-    if mail.what[m] == CLOSE:
-        _forget(book, views, i, own, dead)
-        at = spread.next_up(book, views.links, i, happenings.points[event], book.key[dead] - book.key[own])
-        if at != NONE:
-            spread.write(out, own, views.links.handles[at], CLOSE, event, hop, np.uint64(0), np.uint64(0), NONE)
-    return spread.DONE
-
-
 @sweep
 def _spread_mail(
     book: Book,
     now: Now,
     happenings: Happenings,
-    views: _Views,
-    rules: _Rules,
+    views: relay.Views,
+    rules: relay.Rules,
     own: Handles,
     seen: Seen,
     mail: Copies,
@@ -171,6 +81,7 @@ def _spread_mail(
     desk: arcs.Desk,
     out: Copies,
     log: Receipts,
+    past: repair.History,
     done: Numbers,
 ) -> int:
     """Deal with every message, row by row, from row done[0] and its message done[1] on."""
@@ -181,24 +92,16 @@ def _spread_mail(
                 return _NO_RECEIPTS
             if 4 * seen.used[0] >= 3 * seen.slots.shape[0]:
                 return spread.NO_SEEN
-            m, answer, new = order[q], spread.DONE, 0
+            m = order[q]
             event, what = mail.event[m], mail.what[m]
-            if mail.asks[m] != ASK:
-                answer = _turned_back(book, happenings, views, rules, i, own[i], mail, m, desk, out)
-            elif what == COPY or what == ARC:
-                if not spread.has_seen(seen, event, i):
-                    new = 1
-                    answer = _pass_on(book, now, happenings, views, rules, i, own[i], mail, m, desk, out)
-            elif what == CLOSE:
-                answer = arcs.answer_close(book, happenings, views.links, i, own[i], mail.sender[m], event, mail.hop[m], out)
-            elif what == HINT:
-                answer = arcs.follow_hint(
-                    book, happenings, own[i], mail.sender[m], mail.other[m], event, mail.hop[m], out
-                )
+            copy = mail.asks[m] == ASK and what in (COPY, ARC, REPAIR)
+            new = int(copy and not spread.has_seen(seen, event, i))
+            answer = relay.receive(book, now, happenings, views, rules, i, own[i], mail, m, new, desk, out)
             if answer != spread.DONE:
                 return answer
             if new != 0:
                 spread.first_time(seen, event, i)
+                repair.remember(past, i, event, now.cycle)
             if mail.asks[m] == ASK:
                 at = log.used[0]
                 log.event[at], log.row[at], log.sender[at], log.hop[at] = event, base + i, mail.sender[m], mail.hop[m]
@@ -261,13 +164,13 @@ class SpreadLane(Lane):
         """Nothing published yet."""
         super().__init__(world, number, params)
         attributes = world.book.wants.boxes.shape[2]
-        self.rules = _Rules(
-            int(params.mode == "arcs"), params.shortcuts, params.fanout, int(params.close), int(params.fail_over)
-        )
+        self.rules = relay.rules(params)
         self.happenings = Happenings(np.zeros(0, np.uint64), np.zeros((0, attributes), np.int64))
         self.desks = [arcs.desk() for _ in world.blocks]
-        self._no_fingers = [fingers.Fingers(np.zeros((b.rows, 0), np.int32), np.zeros((b.rows, 0), np.uint16)) for b in world.blocks]
         self._room = [1024] * len(world.blocks)
+        self._no_history = repair.history(1, 0)
+        self.frozen = False
+        """Whether events only show how they would spread: nothing of it is remembered."""
         self.state: list[Seen] = []
         self.log: list[Receipts] = []
         self.forget()
@@ -303,13 +206,13 @@ class SpreadLane(Lane):
 
     def _deal(self, block: Block, now: Now, mail: Copies, first: Offsets, order: Handles, out: list[Copies]) -> None:
         b, lanes = block.number, self.world.lanes
-        finger = lanes["fingers"].state[b] if "fingers" in lanes else self._no_fingers[b]
-        views = _Views(lanes["rings"].state[b], lanes["vicinity"].state[b], lanes["cyclon"].state[b], finger)
+        views = self.world.views(block)
+        past = lanes["repair"].state[b] if "repair" in lanes and not self.frozen else self._no_history
         done = np.zeros(2, np.int64)
         while True:
             lacks = _spread_mail(
                 self.world.book, now, self.happenings, views, self.rules, block.own, self.state[b], mail, first, order,
-                block.base, self.desks[b], out[b], self.log[b], done,
+                block.base, self.desks[b], out[b], self.log[b], past, done,
             )  # fmt: skip
             if lacks == spread.DONE:
                 return
@@ -354,9 +257,7 @@ class Burden(NamedTuple):
 
 
 @sweep
-def _first_all(
-    seed: np.uint64, key: np.ndarray, offsets: Offsets, rows: Rows, alive: Flags, purpose: int, out: Rows
-) -> None:
+def _first_all(seed: np.uint64, key: np.ndarray, offsets: Offsets, rows: Rows, alive: Flags, purpose: int, out: Rows) -> None:
     """A random living member of each event's ring, or NONE."""
     for e in range(out.shape[0]):
         out[e] = NONE
@@ -378,7 +279,6 @@ def _tally(
     owner: Rows,
     offsets: Offsets,
     wanting: Rows,
-    shift: int,
     reached: Flags,
     sums: Spread,
     burden: Burden,
@@ -399,7 +299,7 @@ def _tally(
             burden.receipts[node] += 1
             if source != NONE:
                 burden.sends[source] += 1
-        low, high = offsets[event - shift], offsets[event - shift + 1]
+        low, high = offsets[event], offsets[event + 1]
         last = high
         while low < high:
             middle = (low + high) >> 1
@@ -454,8 +354,9 @@ def _spread_batch(
     first = np.empty(which.shape[0], np.int32)
     _first_all(world.seed, events.key[which], mine.offsets, mine.rows, world.alive, Purpose.SAMPLE, first)
     lane.forget()
-    tick, calendar, sent = world.tick, world.calendar, dict(lane.sent)
-    world.calendar = defaultdict(lambda: defaultdict(list))
+    tick, now, calendar, sent, happenings = world.tick, world.now, world.calendar, dict(lane.sent), lane.happenings
+    views = {name: [_copied(state) for state in world.lanes[name].state] for name in _CHANGED if name in world.lanes}
+    world.calendar, lane.frozen = defaultdict(lambda: defaultdict(list)), True
     world.calendar[tick]["spread"].append((lane.publish(events, np.arange(which.shape[0]), first), False))
     lane.happenings = Happenings(events.key[which], np.ascontiguousarray(events.points[which]))
     try:
@@ -463,21 +364,64 @@ def _spread_batch(
         while world.calendar:
             arrived = world.calendar.pop(at, None)
             if arrived:
-                lane.tick(Now(world.seed, world.cycle, at), world.collect(lane, arrived["spread"]))
+                world.now = Now(world.seed, world.cycle, at)
+                lane.tick(world.now, world.collect(lane, arrived["spread"]))
             at += 1
     finally:
-        world.calendar, lane.sent = calendar, sent
-    local = _nothing(which.shape[0])
+        world.now, world.calendar, lane.sent, lane.frozen, lane.happenings = now, calendar, sent, False, happenings
+        for name, states in views.items():
+            world.lanes[name].state = states
+    local = _tallied(world, lane, wanting, which.shape[0], burden, mended=True)
+    for mine_column, column in zip(local, sums, strict=True):
+        column[which] = mine_column
+    lane.forget()
+
+
+_CHANGED = ("rings", "vicinity", "cyclon", "fingers", "alive")
+"""Layers whose views a failed send changes; looking must not change what is seen."""
+
+
+def _copied(state: Any) -> Any:  # noqa: ANN401
+    return type(state)(*(column.copy() for column in state))
+
+
+def _tallied(world: World, lane: SpreadLane, wanting: Pairs, events: int, burden: Burden, *, mended: bool) -> Spread:
+    local = _nothing(events)
     reached = np.zeros(wanting.members.shape[0], np.uint8)
     whole = [Receipts(*(column[: int(log.used[0])] for column in log[:-1]), log.used) for log in lane.log]
     log = Receipts(*(np.concatenate(parts) for parts in zip(*whole, strict=True)))
     order = np.argsort(log.tick, kind="stable")
-    _tally(log, order, world.people.node, world.book.owner, wanting.offsets, wanting.members, 0, reached, local, burden)
+    if not mended:
+        order = order[log.what[order] != REPAIR]
+    _tally(log, order, world.people.node, world.book.owner, wanting.offsets, wanting.members, reached, local, burden)
     local.wanted[:] = np.diff(wanting.offsets)
     np.add.at(burden.wanted, wanting.members, 1)
-    for mine_column, column in zip(local, sums, strict=True):
-        column[which] = mine_column
-    lane.forget()
+    return local
+
+
+# ------------------------------------------------------------------------------------------------ together with gossip
+
+
+def publish_now(world: World, events: Events, which: Numbers) -> None:
+    """Hand some events to a random subscriber each, in the tick to come; they spread while gossip goes on."""
+    lane = world.lanes["spread"]
+    assert isinstance(lane, SpreadLane)  # noqa: S101
+    ring = true_rings(world.people, events.points[which], world.cycle)
+    first = np.empty(which.shape[0], np.int32)
+    _first_all(world.seed, events.key[which], ring.offsets, ring.rows, world.alive, Purpose.SAMPLE, first)
+    world.calendar[world.tick]["spread"].append((lane.publish(events, which, first), False))
+
+
+def tallied(world: World, ring: Rings, *, mended: bool = True) -> tuple[Spread, Burden]:
+    """What has become so far of all events published together with gossip, against the truth.
+
+    `mended` counts what repair brought; without it the answer is what spreading alone did.
+    """
+    lane = world.lanes["spread"]
+    assert isinstance(lane, SpreadLane)  # noqa: S101
+    burden = Burden(*(np.zeros(int(world.people.node.max()) + 1, np.int64) for _ in Burden._fields))
+    wanting = by_node(world.people, ring)
+    return _tallied(world, lane, wanting, ring.offsets.shape[0] - 1, burden, mended=mended), burden
 
 
 def _part(ring: Rings, which: Numbers) -> Rings:

@@ -21,12 +21,15 @@ import numpy as np
 
 from gossamer.arrays import NONE, Flags, Handles, Offsets, Rows
 from gossamer.protocol.links import reselect
+from gossamer.protocol.fingers import no_fingers
+from gossamer.protocol.relay import Views
 from gossamer.protocol.view import Mail, Now, Parcels
 from gossamer.scenario.laws import threshold
 from gossamer.scenario.population import NEVER, Population, book
 from gossamer.scenario.scenario import Scenario
 from gossamer.sim import leave, post
 from gossamer.sim.lanes import Lane, Post, joined, taken
+from gossamer.sim.mending import AliveLane
 from gossamer.sim.wired import LANES
 from gossamer.system.plan import Plan
 
@@ -87,6 +90,8 @@ class World:
         self._mortal = bool((people.leaves < NEVER).any())
         self.begun = NONE
         """The last cycle that has begun."""
+        self.now = Now(self.seed, 0, 0)
+        self._no_fingers = [no_fingers(block.rows) for block in self.blocks]
         self.lanes: dict[str, Lane] = {}
         for number, layer in reversed(list(enumerate(plan.layers))):
             self.lanes[layer.name] = LANES[layer.name](self, number, layer.params)
@@ -121,7 +126,7 @@ class World:
         """Let one tick happen."""
         if self.tick % self.period == 0:
             self.begin()
-        now = Now(self.seed, self.cycle, self.tick)
+        now = self.now = Now(self.seed, self.cycle, self.tick)
         np.multiply(self.alive, self.people.phase == self.tick % self.period, out=self.due, casting="unsafe")
         due = bool(self.due.any())
         arrived = self.calendar.pop(self.tick, {})
@@ -191,11 +196,20 @@ class World:
             self._in_order = False
         return mail
 
-    def route(self, mail: Post) -> tuple[Offsets, Handles]:
+    def views(self, block: Block) -> Views:
+        """Everything in which a block's rows may stand to know somebody."""
+        b, lanes = block.number, self.lanes
+        finger = lanes["fingers"].state[b] if "fingers" in lanes else self._no_fingers[b]
+        return Views(lanes["rings"].state[b], lanes["vicinity"].state[b], lanes["cyclon"].state[b], finger)
+
+    def route(self, mail: Post, *, entries: bool = True) -> tuple[Offsets, Handles]:
         """Group messages by receiving row."""
         if self._order.shape[0] < mail.to.shape[0]:
             self._order = np.zeros(2 * mail.to.shape[0], np.int32)
         post.route(mail.to, mail.sender, self.book.owner, int(self._in_order), self._first, self._order)
+        guard = self.lanes.get("alive")
+        if isinstance(guard, AliveLane):
+            guard.door(self.now, mail, self._first, self._order, entries=entries)
         return self._first, self._order
 
     def file(self, lane: Lane, mail: Post, now: Now, *, fresh: bool = False) -> bool:

@@ -6,7 +6,7 @@ on long rings and fails over to whoever is known next.
 
 from __future__ import annotations
 
-from gossamer.protocol import cyclon, fingers, rings, spread, vicinity
+from gossamer.protocol import alive, cyclon, fingers, repair, rings, spread, vicinity
 from gossamer.system.plan import EVENT, Layer, Plan
 
 __all__ = ["plan"]
@@ -26,6 +26,8 @@ def plan(form: str = "better") -> Plan:
                 timer="",
                 mail=EVENT,
             ),
+            Layer(name="alive", params=alive.Params(), reads=("rings", "vicinity", "cyclon", "fingers"), timer="listen", mail={}),
+            Layer(name="repair", params=repair.Params(), reads=("spread", "rings")),
             Layer(
                 name="rings",
                 params=rings.Params(in_turn=True, haste=8, stray=0.2, samples_too=False),

@@ -1,0 +1,144 @@
+"""What a row does with one message about an event: pass it on, answer it, or turn elsewhere when it came back.
+
+Which move a message meets (``system.plan.EVENT``) is decided here, once for every driver; whether the row has seen the event
+before, the driver says, since each keeps its own memory of what was seen.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gossamer.arrays import NONE
+from gossamer.jit import kernel
+from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
+from gossamer.protocol.descriptor import Book
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, Copies, Happenings
+from gossamer.protocol.view import ASK, Now
+
+__all__ = ["Rules", "Views", "forget", "receive", "rules"]
+
+
+class Views(NamedTuple):
+    """All that a row looks at when it passes an event on."""
+
+    links: links.Links
+    near: vicinity.Near
+    sample: cyclon.Samples
+    fingers: fingers.Fingers
+
+
+class Rules(NamedTuple):
+    """spread.Params, for kernels."""
+
+    arcs: int
+    shortcuts: int
+    fanout: int
+    close: int
+    fail_over: int
+
+
+def rules(params: spread.Params) -> Rules:
+    """The settings, as kernels take them."""
+    return Rules(int(params.mode == "arcs"), params.shortcuts, params.fanout, int(params.close), int(params.fail_over))
+
+
+@kernel
+def forget(book: Book, views: Views, i: int, own: int, dead: int) -> None:
+    """Drop one found dead from every view."""
+    links.drop(book, views.links, i, own, dead)
+    vicinity.drop(book, views.near, i, dead)
+    cyclon.drop(book, views.sample, i, dead)
+    fingers.drop(book, views.fingers, i, dead)
+
+
+@kernel
+def _pass_on(
+    book: Book,
+    now: Now,
+    happenings: Happenings,
+    views: Views,
+    rules: Rules,
+    i: int,
+    own: int,
+    mail: Copies,
+    m: int,
+    desk: arcs.Desk,
+    out: Copies,
+) -> int:
+    """What a row does with an event it sees for the first time."""
+    source, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
+    if rules.arcs == 0 or (mail.what[m] == COPY and source != NONE):
+        return spread.forward(book, now, happenings, views.links, views.near, i, own, source, event, hop, rules.shortcuts, out)
+    low, high = mail.low[m], mail.high[m]
+    if source == NONE:
+        low = high = arcs.whole(book.key[own])
+    return arcs.cover(
+        book, happenings, views.links, views.near, views.sample, views.fingers, i, own, source, event, hop, low, high,
+        rules.fanout, rules.close, desk, out,
+    )  # fmt: skip
+
+
+@kernel
+def _turned_back(
+    book: Book,
+    happenings: Happenings,
+    views: Views,
+    rules: Rules,
+    i: int,
+    own: int,
+    mail: Copies,
+    m: int,
+    desk: arcs.Desk,
+    out: Copies,
+) -> int:
+    """What a row does when one it wrote to is gone."""
+    if rules.fail_over == 0:
+        return spread.DONE
+    dead, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
+    if mail.what[m] == COPY:
+        forget(book, views, i, own, dead)
+        return spread.bounced(book, happenings, views.links, i, own, dead, event, hop, out)
+    if mail.what[m] == ARC:
+        forget(book, views, i, own, dead)
+        return arcs.bounced(
+            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, dead, event, hop,
+            mail.low[m], mail.high[m], desk, out,
+        )  # fmt: skip
+    if mail.what[m] == CLOSE:
+        forget(book, views, i, own, dead)
+        at = spread.next_up(book, views.links, i, happenings.points[event], book.key[dead] - book.key[own])
+        if at != NONE:
+            spread.write(out, own, views.links.handles[at], CLOSE, event, hop, np.uint64(0), np.uint64(0), NONE)
+    return spread.DONE
+
+
+@kernel
+def receive(
+    book: Book,
+    now: Now,
+    happenings: Happenings,
+    views: Views,
+    rules: Rules,
+    i: int,
+    own: int,
+    mail: Copies,
+    m: int,
+    new: int,
+    desk: arcs.Desk,
+    out: Copies,
+) -> int:
+    """Deal with message m, where `new` says whether the row hears of the event for the first time."""
+    what = mail.what[m]
+    if mail.asks[m] != ASK:
+        return _turned_back(book, happenings, views, rules, i, own, mail, m, desk, out)
+    if what in (COPY, ARC):
+        return _pass_on(book, now, happenings, views, rules, i, own, mail, m, desk, out) if new != 0 else spread.DONE
+    if what == CLOSE:
+        return arcs.answer_close(
+            book, happenings, views.links, i, own, mail.sender[m], mail.other[m], mail.event[m], mail.hop[m], out
+        )
+    if what == HINT:
+        return arcs.follow_hint(book, happenings, own, mail.sender[m], mail.other[m], mail.event[m], mail.hop[m], out)
+    return spread.DONE

@@ -141,6 +141,8 @@ def widen(state: Links) -> Links:
     width = np.maximum(2 * state.size, _FIRST_ROOM).astype(np.int32)
     start = np.concatenate(([0], np.cumsum(width, dtype=np.int64)))
     total = 2 * int(start[-1])
+    if state.tail[0] <= start[-1]:  # nothing was left behind: one row wants more than all the room there is
+        total = max(total, 2 * state.handles.shape[0])
     wide = state._replace(
         start=start[:-1],
         room=width,

@@ -16,13 +16,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gossamer.arrays import NONE, Counts, Cycles, Flags, Handles, Keys, Numbers, Offsets
-from gossamer.interest.ask import HIGH, LOW, contains, overlaps
-from gossamer.interest.cover import COVERED, NO_ROOM, Pieces, pieces, uncovered
+from gossamer.interest.ask import Interests, contains, overlaps
+from gossamer.interest.cover import COVERED, NO_ROOM, Line, add, aim, begin, frame, line, points, uncovered
 from gossamer.jit import kernel, tiny
-from gossamer.protocol.descriptor import Book, same_peer
-from gossamer.protocol.view import ANSWER
+from gossamer.protocol.descriptor import Book
 
 __all__ = [
     "AHEAD",
@@ -36,14 +36,14 @@ __all__ = [
     "NO_DESK",
     "NO_MAIL",
     "NO_PIECES",
+    "WHOLE",
     "Desk",
     "Links",
     "consider",
     "desk",
     "drop",
-    "heard",
+    "find",
     "links",
-    "note",
     "place",
     "put",
     "reselect",
@@ -55,22 +55,16 @@ __all__ = [
 DONE, NO_ARENA, NO_DESK, NO_PIECES, NO_MAIL = 0, 1, 2, 3, 4
 """What a move answers: done, or what it has too little of. Then nothing has changed, and it is to be run again with more."""
 
-AHEAD, BEHIND, ASKED, MET = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(16)
+AHEAD, BEHIND, ASKED, MET, WHOLE = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(16), np.uint8(64)
 """Marks of a link: first going up for some event, first going down for some, asked and not yet answered, written to or
-heard of since it became one."""
+heard of since it became one, and once heard out: it keeps track of what it has told us, and nothing it told is missing."""
 
 BOTH, FRESH = AHEAD | BEHIND, np.uint8(8)
 """A link has one of the first two marks or both; the last is that of a candidate on the desk which is yet to be judged."""
 
-_FIRST_ROOM = 16
-_KNOWN = 64
-_0 = np.uint64(0)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_S40 = np.uint64(40)
-
 
 class Links(NamedTuple):
-    """The ring layer's state, by row."""
+    """The ring layer's state, by row; its links in an arena."""
 
     start: Offsets
     """(N,) int64: where a row's links begin in the arena."""
@@ -80,6 +74,8 @@ class Links(NamedTuple):
     """(N,) int32: how many would fit."""
     turn: Keys
     """(N,) uint64: the offset of the link asked last."""
+    news: NDArray[np.uint32]
+    """(N,) uint32: how often the row got new links."""
     stale: Flags
     """(N,) uint8: whether links without a mark are to be judged anew."""
     ahead: Keys
@@ -96,6 +92,10 @@ class Links(NamedTuple):
     """(P,) uint64."""
     marks: Flags
     """(P,) uint8."""
+    since: NDArray[np.uint32]
+    """(P,) uint32: the row's news when the link became one; at least 1."""
+    told: NDArray[np.uint32]
+    """(P,) uint32: the news that this link has been told, up to which; 0 for nothing."""
     tail: Numbers
     """(1,) int64: how much of the arena is given out."""
 
@@ -107,50 +107,70 @@ class Desk(NamedTuple):
     born: Cycles
     offset: Keys
     marks: Flags
+    since: NDArray[np.uint32]
+    told: NDArray[np.uint32]
+    points: Keys
+    """The points of a grid over the row's box that each candidate wants."""
     fresh: Handles
     fresh_born: Cycles
     fresh_offset: Keys
-    line: Handles
-    """The links kept so far, going one way."""
     arrived: Handles
-    """The new ones among them."""
-    pieces: Pieces
+    """The new ones among those kept so far, going one way."""
+    line: Line
+    """The boxes of all kept so far, going one way."""
+
+
+_FIRST_ROOM = 16
+_KNOWN = 128
+_0 = np.uint64(0)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_S32 = np.uint64(32)
 
 
 def links(rows: int) -> Links:
     """No links yet, with a little room for each row."""
-    return Links(
+    return _arena(
+        rows,
         start=np.arange(rows, dtype=np.int64) * _FIRST_ROOM,
-        size=np.zeros(rows, np.int32),
         room=np.full(rows, _FIRST_ROOM, np.int32),
+        total=2 * rows * _FIRST_ROOM,
+    )
+
+
+def _arena(rows: int, start: Offsets, room: Counts, total: int) -> Links:
+    return Links(
+        start=start,
+        size=np.zeros(rows, np.int32),
+        room=room,
         turn=np.zeros(rows, np.uint64),
+        news=np.zeros(rows, np.uint32),
         stale=np.zeros(rows, np.uint8),
         ahead=np.full(rows, 2**64 - 1, np.uint64),
         behind=np.zeros(rows, np.uint64),
         known=np.full((rows, _KNOWN), NONE, np.int32),
-        handles=np.full(2 * rows * _FIRST_ROOM, NONE, np.int32),
-        born=np.zeros(2 * rows * _FIRST_ROOM, np.uint16),
-        offset=np.zeros(2 * rows * _FIRST_ROOM, np.uint64),
-        marks=np.zeros(2 * rows * _FIRST_ROOM, np.uint8),
-        tail=np.array([rows * _FIRST_ROOM], np.int64),
+        handles=np.full(total, NONE, np.int32),
+        born=np.zeros(total, np.uint16),
+        offset=np.zeros(total, np.uint64),
+        marks=np.zeros(total, np.uint8),
+        since=np.zeros(total, np.uint32),
+        told=np.zeros(total, np.uint32),
+        tail=np.array([int(room.sum(dtype=np.int64))], np.int64),
     )
 
 
 def widen(state: Links) -> Links:
     """The same links in an arena with as much free room again; what rows have left behind is not carried over."""
-    width = np.maximum(2 * state.size, _FIRST_ROOM).astype(np.int32)
-    start = np.concatenate(([0], np.cumsum(width, dtype=np.int64)))
-    total = 2 * int(start[-1])
-    if state.tail[0] <= start[-1]:  # nothing was left behind: one row wants more than all the room there is
-        total = max(total, 2 * state.handles.shape[0])
-    wide = state._replace(
-        start=start[:-1],
-        room=width,
-        handles=np.full(total, NONE, np.int32),
-        born=np.zeros(total, np.uint16),
-        offset=np.zeros(total, np.uint64),
-        marks=np.zeros(total, np.uint8),
-        tail=np.array([start[-1]], np.int64),
+    room = np.maximum(2 * state.size, _FIRST_ROOM).astype(np.int32)
+    start = np.concatenate(([0], np.cumsum(room, dtype=np.int64)))
+    wide = _arena(state.size.shape[0], start[:-1], room, 2 * int(start[-1]))
+    wide = wide._replace(
+        size=state.size,
+        turn=state.turn,
+        news=state.news,
+        stale=state.stale,
+        ahead=state.ahead,
+        behind=state.behind,
+        known=state.known,
     )
     _carry(state, wide)
     return wide
@@ -161,12 +181,8 @@ def _carry(old: Links, new: Links) -> None:
     for i in range(old.start.shape[0]):
         for k in range(old.size[i]):
             a, b = old.start[i] + k, new.start[i] + k
-            new.handles[b], new.born[b], new.offset[b], new.marks[b] = (
-                old.handles[a],
-                old.born[a],
-                old.offset[a],
-                old.marks[a],
-            )
+            new.handles[b], new.born[b], new.offset[b] = old.handles[a], old.born[a], old.offset[a]
+            new.marks[b], new.since[b], new.told[b] = old.marks[a], old.since[a], old.told[a]
 
 
 def desk(attributes: int, candidates: int = 256, stack: int = 256) -> Desk:
@@ -176,18 +192,15 @@ def desk(attributes: int, candidates: int = 256, stack: int = 256) -> Desk:
         born=np.zeros(candidates, np.uint16),
         offset=np.zeros(candidates, np.uint64),
         marks=np.zeros(candidates, np.uint8),
+        since=np.zeros(candidates, np.uint32),
+        told=np.zeros(candidates, np.uint32),
+        points=np.zeros(candidates, np.uint64),
         fresh=np.zeros(candidates, np.int32),
         fresh_born=np.zeros(candidates, np.uint16),
         fresh_offset=np.zeros(candidates, np.uint64),
-        line=np.zeros(candidates, np.int32),
         arrived=np.zeros(candidates, np.int32),
-        pieces=pieces(attributes, candidates, stack),
+        line=line(attributes, candidates, stack),
     )
-
-
-@tiny
-def _slot(handle: int, slots: int) -> int:
-    return int((np.uint64(handle) * _SPREAD) >> _S40) % slots
 
 
 @tiny
@@ -200,59 +213,70 @@ def place(state: Links, i: int, offset: np.uint64) -> int:
             low = middle + 1
         else:
             high = middle
-    return low  # type: ignore[no-any-return]
+    return int(low)
 
 
 @tiny
-def _aim(book: Book, own: int, handle: int, room: Pieces) -> None:
-    """Make what two boxes have in common the target of the next question."""
-    boxes = book.wants.boxes
-    for d in range(boxes.shape[2]):
-        room.boxes[0, LOW, d] = max(boxes[own, LOW, d], boxes[handle, LOW, d])
-        room.boxes[0, HIGH, d] = min(boxes[own, HIGH, d], boxes[handle, HIGH, d])
+def find(book: Book, state: Links, i: int, own: int, handle: int) -> int:
+    """Where in the arena row i has a peer for a link, in whatever version; NONE if it has not."""
+    offset = book.key[handle] - book.key[own]
+    at = place(state, i, offset)
+    return at if at < state.start[i] + state.size[i] and state.offset[at] == offset else NONE
+
+
+# ---------------------------------------------------------------------------------------------------- judging
+
+
+@tiny
+def _meets_any(wants: Interests, arrived: Handles, count: int, handle: int) -> bool:
+    for a in range(count):
+        if overlaps(wants, arrived[a], handle):
+            return True
+    return False
 
 
 @kernel
-def select(book: Book, own: int, count: int, depth: int, desk: Desk, way: np.uint8) -> int:
-    """Judge the first `count` candidates on the desk, in order, going one way. Answers DONE or NO_PIECES.
+def select(book: Book, own: int, count: int, fresh: int, depth: int, rejudge: int, desk: Desk, way: np.uint8) -> int:
+    """Judge the `fresh` new ones among the first `count` candidates on the desk, going one way. Answers DONE or NO_PIECES.
 
-    Those without any mark are new. An old one is judged again only where a new one, kept before it, meets it.
+    rejudge : int  whether old ones are judged again where a new one, kept before them, meets them, and only those with a
+                   mark stand in the way of others; else all old ones do, and none is judged
     """
-    kept, arrived = 0, 0
+    kept, arrived, whole = begin(desk.line, depth), 0, 0
     for step in range(count):
         c = step if way == AHEAD else count - 1 - step
         handle, marks = desk.handles[c], desk.marks[c]
         new = marks & FRESH != 0
         if not new:
-            if marks & way == 0:
+            if rejudge != 0 and marks & way == 0:
                 continue
-            met = False
-            for a in range(arrived):
-                if overlaps(book.wants, desk.arrived[a], handle):
-                    met = True
-                    break
-            if not met:
-                desk.line[kept] = handle
-                kept += 1
-                continue
-        _aim(book, own, handle, desk.pieces)
-        answer = uncovered(book.wants, desk.line, kept, depth, desk.pieces)
-        if answer == NO_ROOM:
-            return NO_PIECES
-        if answer == COVERED:
+            if fresh == 0 and arrived == 0:
+                return DONE
+        if whole == depth:
             desk.marks[c] &= ~way
             continue
-        desk.marks[c] |= way
-        desk.line[kept] = handle
-        kept += 1
-        if new:
-            desk.arrived[arrived] = handle
-            arrived += 1
+        fresh -= new
+        if rejudge == 0 and marks & BOTH == BOTH - way:
+            new = False  # sent already, as next one the other way; it need not be judged
+        if new or (rejudge != 0 and _meets_any(book.wants, desk.arrived, arrived, handle)):
+            aim(desk.line, book.wants, own, handle)
+            answer = uncovered(desk.line, kept, depth, desk.points[c])
+            if answer == NO_ROOM:
+                return NO_PIECES
+            if answer == COVERED:
+                desk.marks[c] &= ~way
+                continue
+            desk.marks[c] |= way
+            if new:
+                desk.arrived[arrived] = handle
+                arrived += 1
+        kept = add(desk.line, kept, depth, book.wants, handle, desk.points[c])
+        whole += contains(book.wants, handle, own)
     return DONE
 
 
 @tiny
-def note(desk: Desk, count: int, book: Book, handle: int, born: np.uint16, offset: np.uint64) -> int:
+def _note(desk: Desk, count: int, book: Book, handle: int, born: np.uint16, offset: np.uint64) -> int:
     """Add a candidate to the fresh ones, kept in order of offset and once a peer; the new count."""
     at = count
     while at > 0 and desk.fresh_offset[at - 1] > offset:
@@ -270,17 +294,26 @@ def note(desk: Desk, count: int, book: Book, handle: int, born: np.uint16, offse
     return count + 1
 
 
+# ---------------------------------------------------------------------------------------------------- one row's view
+
+
+@tiny
+def _slot(state: Links, handle: int) -> int:
+    """Where a rejected candidate would be remembered."""
+    mixed = (np.uint64(handle) * _SPREAD) >> _S32
+    return int((mixed * np.uint64(state.known.shape[1])) >> _S32)
+
+
 @kernel
 def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.uint16, desk: Desk, count: int) -> int:
     """Look at one entry that row i has or gets: bring a link up to date, or note a candidate not yet judged."""
-    if handle == NONE:
+    if handle == NONE or state.known[i, _slot(state, handle)] == handle:
         return count
     offset = book.key[handle] - book.key[own]
     if offset == _0 or (offset > state.ahead[i] and offset < state.behind[i] and book.versioned == 0):
         return count
-    if state.known[i, _slot(handle, state.known.shape[1])] == handle:
-        return count
-    if not overlaps(book.wants, own, handle) and book.versioned == 0:
+    wanted = overlaps(book.wants, own, handle)
+    if not wanted and book.versioned == 0:
         return count
     at = place(state, i, offset)
     if at < state.start[i] + state.size[i] and state.offset[at] == offset:
@@ -290,32 +323,12 @@ def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.u
             return count
         if book.version[state.handles[at]] >= book.version[handle]:
             return count
-        state.marks[at] = 0  # a peer that changed its mind: the old descriptor goes, whatever it covered is judged anew
-        state.stale[i] = 1
-        forget(state, i)
-        if not overlaps(book.wants, own, handle):
+        reselect(state, i)  # a peer that changed its mind: the old descriptor goes, and whom it covered is judged anew
+        if not wanted:
             state.handles[at] = handle  # laid out no more, since it no longer overlaps
-    if not overlaps(book.wants, own, handle):
+    if not wanted:
         return count
-    return note(desk, count, book, handle, born, offset)
-
-
-@tiny
-def heard(book: Book, state: Links, i: int, own: int, sender: int, asks: int) -> None:
-    """A peer has written: where it is a link, it has been met, and may have answered."""
-    at = place(state, i, book.key[sender] - book.key[own])
-    if at < state.start[i] + state.size[i] and same_peer(book, state.handles[at], sender):
-        state.marks[at] |= MET
-        if asks == ANSWER:
-            state.marks[at] &= ~ASKED
-
-
-@tiny
-def forget(state: Links, i: int) -> None:
-    """A link is lost: what was rejected because of it may be wanted after all."""
-    state.ahead[i], state.behind[i] = ~_0, _0
-    for k in range(state.known.shape[1]):
-        state.known[i, k] = NONE
+    return _note(desk, count, book, handle, born, offset)
 
 
 @kernel
@@ -324,9 +337,12 @@ def settle(book: Book, state: Links, i: int, own: int, fresh: int, depth: int, d
     if fresh == 0 and state.stale[i] == 0:
         return DONE
     count = _lay_out(book, state, i, own, fresh, desk)
-    if select(book, own, count, depth, desk, AHEAD) == NO_PIECES:
+    fresh = 0
+    for c in range(count):
+        fresh += desk.marks[c] & FRESH != 0
+    if select(book, own, count, fresh, depth, 1, desk, AHEAD) == NO_PIECES:
         return NO_PIECES
-    if select(book, own, count, depth, desk, BEHIND) == NO_PIECES:
+    if select(book, own, count, fresh, depth, 1, desk, BEHIND) == NO_PIECES:
         return NO_PIECES
     answer = _keep(state, i, count, desk)
     if answer == DONE:
@@ -337,10 +353,11 @@ def settle(book: Book, state: Links, i: int, own: int, fresh: int, depth: int, d
 @kernel
 def _lay_out(book: Book, state: Links, i: int, own: int, fresh: int, desk: Desk) -> int:
     """Put links and fresh candidates on the desk in order of offset; how many they are."""
+    frame(desk.line, book.wants, own)
     count, f, stale = 0, 0, state.stale[i] != 0
     for at in range(state.start[i], state.start[i] + state.size[i]):
         while f < fresh and desk.fresh_offset[f] < state.offset[at]:
-            count = put(desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], FRESH)
+            count = put(book.wants, desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], FRESH, 0, 0)
             f += 1
         marks = state.marks[at]
         if stale:
@@ -349,40 +366,58 @@ def _lay_out(book: Book, state: Links, i: int, own: int, fresh: int, desk: Desk)
             if not overlaps(book.wants, own, state.handles[at]):
                 continue
             marks = (marks & (ASKED | MET)) | FRESH
-        count = put(desk, count, state.handles[at], state.born[at], state.offset[at], marks)
+        count = put(
+            book.wants, desk, count, state.handles[at], state.born[at], state.offset[at], marks, state.since[at], state.told[at]
+        )
     while f < fresh:
-        count = put(desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], FRESH)
+        count = put(book.wants, desk, count, desk.fresh[f], desk.fresh_born[f], desk.fresh_offset[f], FRESH, 0, 0)
         f += 1
     return count
 
 
 @tiny
-def put(desk: Desk, count: int, handle: int, born: np.uint16, offset: np.uint64, marks: np.uint8) -> int:
+def put(
+    wants: Interests,
+    desk: Desk,
+    count: int,
+    handle: int,
+    born: np.uint16,
+    offset: np.uint64,
+    marks: np.uint8,
+    since: int,
+    told: int,
+) -> int:
     """Lay one candidate on the desk; the new count."""
     desk.handles[count], desk.born[count], desk.offset[count], desk.marks[count] = handle, born, offset, marks
+    desk.since[count], desk.told[count] = since, told
+    desk.points[count] = points(desk.line, wants, handle)
     return count + 1
 
 
 @kernel
 def _keep(state: Links, i: int, count: int, desk: Desk) -> int:
     """Write back who has a mark; remember who has none."""
-    kept = 0
+    kept, news = 0, False
     for c in range(count):
-        kept += (desk.marks[c] & BOTH) != 0
+        if desk.marks[c] & BOTH != 0:
+            kept += 1
+            news |= desk.since[c] == 0
     if kept > state.room[i]:
         room = 2 * kept
         if state.tail[0] + room > state.handles.shape[0]:
             return NO_ARENA
         state.start[i], state.room[i] = state.tail[0], room
         state.tail[0] += room
+    state.news[i] += news
     at = state.start[i]
     for c in range(count):
         if desk.marks[c] & BOTH != 0:
             state.handles[at], state.born[at], state.offset[at] = desk.handles[c], desk.born[c], desk.offset[c]
-            state.marks[at] = desk.marks[c] & ~FRESH
+            state.marks[at], state.told[at] = desk.marks[c] & ~FRESH, desk.told[c]
+            state.since[at] = desk.since[c] if desk.since[c] != 0 else state.news[i]
             at += 1
         else:
-            state.known[i, _slot(desk.handles[c], state.known.shape[1])] = desk.handles[c]
+            state.known[i, _slot(state, desk.handles[c])] = desk.handles[c]
     state.size[i], state.stale[i] = kept, 0
     return DONE
 
@@ -408,16 +443,19 @@ def _look_out(book: Book, state: Links, i: int, own: int, depth: int) -> None:
                 break
 
 
+# ---------------------------------------------------------------------------------------------------- losing links
+
+
 @kernel
 def drop(book: Book, state: Links, i: int, own: int, handle: int) -> bool:
     """Forget a peer known to be dead; whether it was a link. Whoever it covered may now be wanted."""
-    at = place(state, i, book.key[handle] - book.key[own])
-    last = state.start[i] + state.size[i]
-    if at == last or not same_peer(book, state.handles[at], handle):
+    at = find(book, state, i, own, handle)
+    if at == NONE:
         return False
-    for later in range(at, last - 1):
+    for later in range(at, state.start[i] + state.size[i] - 1):
         state.handles[later], state.born[later] = state.handles[later + 1], state.born[later + 1]
         state.offset[later], state.marks[later] = state.offset[later + 1], state.marks[later + 1]
+        state.since[later], state.told[later] = state.since[later + 1], state.told[later + 1]
     state.size[i] -= 1
     reselect(state, i)
     return True
@@ -425,6 +463,13 @@ def drop(book: Book, state: Links, i: int, own: int, handle: int) -> bool:
 
 @kernel
 def reselect(state: Links, i: int) -> None:
-    """A link is lost, or the row wants something else now: judge every link anew at the next merge."""
+    """A link is lost, or the row wants something else now: judge every link anew at the next merge.
+
+    What was rejected, by the row or by others for its sake, may be wanted after all; so all of it has to be told again.
+    """
     state.stale[i] = 1
-    forget(state, i)
+    state.ahead[i], state.behind[i] = ~_0, _0
+    for k in range(state.known.shape[1]):
+        state.known[i, k] = NONE
+    for at in range(state.start[i], state.start[i] + state.size[i]):
+        state.marks[at] &= ~WHOLE

@@ -15,7 +15,8 @@ import numpy as np
 
 from gossamer.arrays import NONE, Handles
 from gossamer.draws import Purpose, below, draw, uniform
-from gossamer.interest.ask import contains, overlaps
+from gossamer.interest.ask import overlaps
+from gossamer.interest.cover import frame
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, same_peer
@@ -30,12 +31,12 @@ from gossamer.protocol.links import (
     NO_DESK,
     NO_MAIL,
     NO_PIECES,
+    WHOLE,
     Desk,
     Links,
     consider,
     drop,
-    heard,
-    note,
+    find,
     place,
     put,
     reselect,
@@ -43,7 +44,7 @@ from gossamer.protocol.links import (
     settle,
 )
 from gossamer.protocol.vicinity import Near
-from gossamer.protocol.view import ANSWER, ASK, Now, Parcels
+from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Now, Parcels
 
 __all__ = ["Params", "drop", "exchanges", "merge", "reply", "request", "reselect"]
 
@@ -92,67 +93,142 @@ def merge(
     depth: int,
     desk: Desk,
 ) -> int:
-    """Select the links of row i out of those it has, its other views, and all ring mail order[first:last] of this tick."""
-    most = desk.fresh.shape[0]
-    wanted = sample.handles.shape[1] + near.handles.shape[1]
+    """Select the links of row i out of those it has, its other views, and all ring mail order[first:last] of this tick.
+
+    The requests among it have been answered, from the view as it is before this.
+    """
+    wanted = sample.handles.shape[1] + near.handles.shape[1] + last - first
     for q in range(first, last):
         wanted += mail.start[order[q] + 1] - mail.start[order[q]]
-    fresh = 0
-    if wanted + state.size[i] > most:
+    if wanted + state.size[i] > desk.fresh.shape[0]:
         return NO_DESK
+    fresh = 0
     for q in range(first, last):
         m = order[q]
-        heard(book, state, i, own, mail.sender[m], mail.asks[m])
+        if mail.asks[m] == BOUNCE:
+            drop(book, state, i, own, mail.sender[m])
+            continue
+        fresh = consider(book, state, i, own, mail.sender[m], mail.stamp[m], desk, fresh)
         for e in range(mail.start[m], mail.start[m + 1]):
             fresh = consider(book, state, i, own, mail.handles[e], mail.born[e], desk, fresh)
     for k in range(near.handles.shape[1]):
         fresh = consider(book, state, i, own, near.handles[i, k], near.born[i, k], desk, fresh)
     for k in range(sample.handles.shape[1]):
         fresh = consider(book, state, i, own, sample.handles[i, k], sample.born[i, k], desk, fresh)
-    return settle(book, state, i, own, fresh, depth, desk)
+    before = state.news[i]
+    answer = settle(book, state, i, own, fresh, depth, desk)
+    if answer == DONE:
+        for q in range(first, last):
+            _heard(book, state, i, own, mail, order[q], before)
+    return answer
 
 
 @tiny
-def _candidate(
-    book: Book, reader: int, handle: int, born: np.uint16, ahead: np.uint64, behind: np.uint64, desk: Desk, count: int
-) -> int:
-    """Note one entry for a reader who may want it; the new count."""
+def _names(mail: Parcels, m: int, handle: int) -> bool:
+    """Whether a message has an entry for this very descriptor."""
+    found = False
+    for e in range(mail.start[m], mail.start[m + 1]):
+        found |= mail.handles[e] == handle
+    return found
+
+
+@tiny
+def _heard(book: Book, state: Links, i: int, own: int, mail: Parcels, m: int, before: np.uint32) -> None:
+    """A peer has written: if it is a link, it has been met; and what it knows of us and we of it is up to date."""
+    if mail.asks[m] == BOUNCE:
+        return
+    at = find(book, state, i, own, mail.sender[m])
+    if at == NONE:
+        return
+    state.marks[at] |= MET
+    if mail.asks[m] == ANSWER:
+        state.marks[at] &= ~ASKED
+    elif state.handles[at] == mail.sender[m]:
+        state.told[at] = before
+    if _names(mail, m, own):
+        state.marks[at] |= WHOLE
+
+
+@tiny
+def _lay(book: Book, reader: int, handle: int, born: np.uint16, marks: np.uint8, desk: Desk, count: int) -> int:
+    """Lay one entry that a reader may want on the desk, behind those before it in the reader's order; the new count."""
+    offset = book.key[handle] - book.key[reader]
+    if offset == _0 or not overlaps(book.wants, reader, handle):
+        return count
+    return put(book.wants, desk, count, handle, born, offset, marks, 0, 0)
+
+
+@tiny
+def _insert(book: Book, reader: int, handle: int, born: np.uint16, desk: Desk, count: int) -> int:
+    """Lay one entry on the desk, wherever its place is; of two that speak of one peer the newer; the new count."""
     if handle == NONE:
         return count
     offset = book.key[handle] - book.key[reader]
-    if offset == _0 or (offset > ahead and offset < behind) or not overlaps(book.wants, reader, handle):
+    if offset == _0 or not overlaps(book.wants, reader, handle):
         return count
-    return note(desk, count, book, handle, born, offset)
-
-
-@tiny
-def _sight(book: Book, reader: int, handle: int, ahead: np.uint64, behind: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw in the horizon of a reader by one peer that wants all that it wants."""
-    if handle != NONE:
-        offset = book.key[handle] - book.key[reader]
-        if offset != _0 and (offset < ahead or offset > behind) and contains(book.wants, handle, reader):
-            return min(ahead, offset), max(behind, offset)
-    return ahead, behind
+    at = count
+    while at > 0 and desk.offset[at - 1] > offset:
+        at -= 1
+    if at > 0 and desk.offset[at - 1] == offset:
+        if book.version[handle] > book.version[desk.handles[at - 1]]:
+            put(book.wants, desk, at - 1, handle, born, offset, FRESH, 0, 0)
+        return count
+    for later in range(count, at, -1):
+        put(
+            book.wants,
+            desk,
+            later,
+            desk.handles[later - 1],
+            desk.born[later - 1],
+            desk.offset[later - 1],
+            desk.marks[later - 1],
+            0,
+            0,
+        )
+    put(book.wants, desk, at, handle, born, offset, FRESH, 0, 0)
+    return count + 1
 
 
 @kernel
-def _horizon(
-    book: Book, state: Links, near: Near, sample: Samples, i: int, own: int, reader: int, depth: int
-) -> tuple[np.uint64, np.uint64]:
-    """The offsets beyond which nobody we know of can be a next one of the reader's, either way.
+def _lay_out(
+    book: Book,
+    state: Links,
+    near: Near,
+    sample: Samples,
+    i: int,
+    own: int,
+    reader: int,
+    limit: int,
+    samples_too: int,
+    desk: Desk,
+) -> int:
+    """Lay all that row i knows and a reader may want on the desk, in the reader's order; how many they are.
 
-    Only for depth 1: with more the reader's own selection draws the line.
+    limit : int  the news up to which the reader has been told all: links since then are marked as fresh
     """
-    ahead, behind = ~_0, _0
-    if depth == 1:
-        ahead, behind = _sight(book, reader, own, ahead, behind)
-        for at in range(state.start[i], state.start[i] + state.size[i]):
-            ahead, behind = _sight(book, reader, state.handles[at], ahead, behind)
+    first, last, count = state.start[i], state.start[i] + state.size[i], 0
+    if samples_too == 0:
+        news = 0
+        for at in range(first, last):
+            if state.since[at] > limit:
+                news += overlaps(book.wants, reader, state.handles[at])
+        if news == 0:
+            return 0
+    frame(desk.line, book.wants, reader)
+    middle = place(state, i, book.key[reader] - book.key[own])
+    for at in range(middle, last):
+        marks = FRESH if state.since[at] > limit else BOTH
+        count = _lay(book, reader, state.handles[at], state.born[at], marks, desk, count)
+    count = _lay(book, reader, own, np.uint16(0), BOTH, desk, count)
+    for at in range(first, middle):
+        marks = FRESH if state.since[at] > limit else BOTH
+        count = _lay(book, reader, state.handles[at], state.born[at], marks, desk, count)
+    if samples_too != 0:
         for k in range(near.handles.shape[1]):
-            ahead, behind = _sight(book, reader, near.handles[i, k], ahead, behind)
+            count = _insert(book, reader, near.handles[i, k], near.born[i, k], desk, count)
         for k in range(sample.handles.shape[1]):
-            ahead, behind = _sight(book, reader, sample.handles[i, k], ahead, behind)
-    return ahead, behind
+            count = _insert(book, reader, sample.handles[i, k], sample.born[i, k], desk, count)
+    return count
 
 
 @kernel
@@ -166,42 +242,49 @@ def _write(
     own: int,
     reader: int,
     asks: int,
+    limit: int,
+    minted: int,
+    new: int,
     mail: Parcels,
     samples_too: int,
     depth: int,
     desk: Desk,
 ) -> int:
-    """Write to a peer what it would select out of all that row i knows, ourselves included."""
+    """Write to a peer what it would select out of all that row i knows, ourselves included, and has not told it yet.
+
+    What it has been told stands in the way of the rest and is not sent again: the reader has it, or something better.
+
+    limit  : int  the news up to which the reader has been told all
+    minted : int  the cycle in which the reader minted its own entry, as far as we know; NONE if we do not
+    new    : int  whether we ask to be told all, which is said by an entry for ourselves
+
+    That a message holds all that there is for the reader is said by an entry for the reader.
+    """
     m = mail.used[0]
     known = state.size[i] + near.handles.shape[1] + sample.handles.shape[1] + 1
-    if known > desk.fresh.shape[0]:
+    if known > desk.handles.shape[0]:
         return NO_DESK
-    if m >= mail.to.shape[0] or mail.start[m] + known > mail.handles.shape[0]:
+    if m >= mail.to.shape[0] or mail.start[m] + known + 2 > mail.handles.shape[0]:
         return NO_MAIL
-    # The links from the reader's own key on stand in its order already, so that each is noted at the end.
-    first, last, count = state.start[i], state.start[i] + state.size[i], 0
-    ahead, behind = _horizon(book, state, near, sample, i, own, reader, depth)
-    middle = place(state, i, book.key[reader] - book.key[own])
-    for at in range(middle, last):
-        count = _candidate(book, reader, state.handles[at], state.born[at], ahead, behind, desk, count)
-    count = _candidate(book, reader, own, np.uint16(now.cycle), ahead, behind, desk, count)
-    for at in range(first, middle):
-        count = _candidate(book, reader, state.handles[at], state.born[at], ahead, behind, desk, count)
-    if samples_too != 0:
-        for k in range(near.handles.shape[1]):
-            count = _candidate(book, reader, near.handles[i, k], near.born[i, k], ahead, behind, desk, count)
-        for k in range(sample.handles.shape[1]):
-            count = _candidate(book, reader, sample.handles[i, k], sample.born[i, k], ahead, behind, desk, count)
+    count = _lay_out(book, state, near, sample, i, own, reader, limit, samples_too, desk)
+    fresh = 0
     for c in range(count):
-        put(desk, c, desk.fresh[c], desk.fresh_born[c], desk.fresh_offset[c], FRESH)
-    if select(book, reader, count, depth, desk, AHEAD) == NO_PIECES:
-        return NO_PIECES
-    if select(book, reader, count, depth, desk, BEHIND) == NO_PIECES:
-        return NO_PIECES
+        fresh += desk.marks[c] & FRESH != 0
+    if fresh > 0:
+        if select(book, reader, count, fresh, depth, 0, desk, AHEAD) == NO_PIECES:
+            return NO_PIECES
+        if select(book, reader, count, fresh, depth, 0, desk, BEHIND) == NO_PIECES:
+            return NO_PIECES
     mail.sender[m], mail.to[m], mail.stamp[m], mail.asks[m] = own, reader, now.cycle, asks
     at = mail.start[m]
+    if new != 0:
+        mail.handles[at], mail.born[at] = own, now.cycle
+        at += 1
+    if limit == 0 and minted != NONE:
+        mail.handles[at], mail.born[at] = reader, minted
+        at += 1
     for c in range(count):
-        if desk.marks[c] & BOTH != 0:
+        if desk.marks[c] & FRESH != 0 and desk.marks[c] & BOTH != 0:
             mail.handles[at], mail.born[at] = desk.handles[c], desk.born[c]
             at += 1
     mail.start[m + 1] = at
@@ -295,10 +378,18 @@ def request(
             partner = _nearest(now, near, i, n, haste)
         if partner == NONE:
             return DONE
-    answer = _write(book, now, state, near, sample, i, own, partner, ASK, mail, samples_too, depth, desk)
-    if answer == DONE and at != NONE:
-        state.turn[i] = state.offset[at]
-        state.marks[at] |= ASKED | MET
+    link, limit, minted, new = find(book, state, i, own, partner), 0, NONE, 1
+    if link != NONE and state.handles[link] == partner:
+        minted = int(state.born[link])
+        if state.marks[link] & (ASKED | MET) == MET:
+            limit = int(state.told[link])
+            new = int(state.marks[link] & WHOLE == 0)
+    answer = _write(book, now, state, near, sample, i, own, partner, ASK, limit, minted, new, mail, samples_too, depth, desk)
+    if answer == DONE and link != NONE:
+        state.told[link] = state.news[i]
+        state.marks[link] |= ASKED | MET
+        if at != NONE:
+            state.turn[i] = state.offset[at]
     return answer
 
 
@@ -311,11 +402,18 @@ def reply(
     sample: Samples,
     i: int,
     own: int,
-    reader: int,
     mail: Parcels,
+    m: int,
+    out: Parcels,
     samples_too: int,
     depth: int,
     desk: Desk,
 ) -> int:
-    """Answer one request from the view as it stood at the start of the tick."""
-    return _write(book, now, state, near, sample, i, own, reader, ANSWER, mail, samples_too, depth, desk)
+    """Answer request m from the view as it stood at the start of the tick."""
+    reader, limit = mail.sender[m], 0
+    link = find(book, state, i, own, reader)
+    if link != NONE and state.handles[link] == reader and not _names(mail, m, reader):
+        limit = int(state.told[link])
+    return _write(
+        book, now, state, near, sample, i, own, reader, ANSWER, limit, int(mail.stamp[m]), 0, out, samples_too, depth, desk
+    )

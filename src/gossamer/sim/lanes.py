@@ -27,11 +27,11 @@ Post = Mail | Parcels | Copies
 
 def taken(mail: Post, which: slice | Numbers) -> Post:
     """Some of the messages, closed up."""
+    columns: list[Any] = list(mail)
     if isinstance(mail, Mail):
-        columns: tuple[Any, ...] = mail
-        return Mail(*(column[which] for column in columns))
+        return Mail(*[column[which] for column in columns])
     if isinstance(mail, Copies):
-        some = [column[which] for column in mail[:-1]]
+        some = [column[which] for column in columns[:-1]]
         return Copies(*some, np.array([some[0].shape[0]]))
     length = np.diff(mail.start)[which]
     start = np.concatenate(([0], np.cumsum(length)))
@@ -56,7 +56,7 @@ def joined(mails: list[Post]) -> Post:
     if isinstance(head, Mail):
         return Mail(*(np.concatenate(columns) for columns in zip(*mails, strict=True)))
     if isinstance(head, Copies):
-        columns = [np.concatenate(parts) for parts in zip(*mails, strict=True)][:-1]
+        columns: list[Any] = [np.concatenate(parts) for parts in zip(*mails, strict=True)][:-1]
         return Copies(*columns, np.array([columns[0].shape[0]]))
     parcels = [mail for mail in mails if isinstance(mail, Parcels)]
     ends = np.cumsum([0] + [int(mail.start[-1]) for mail in parcels])
@@ -194,9 +194,9 @@ class RingsLane(Lane):
             if lacks == links.NO_ARENA:
                 self.state[b] = links.widen(self.state[b])
             elif lacks == links.NO_DESK:
-                self.desks[b] = links.desk(old.pieces.corner.shape[0], 2 * old.fresh.shape[0], old.pieces.after.shape[0])
+                self.desks[b] = links.desk(old.line.low.shape[0], 2 * old.fresh.shape[0], old.line.after.shape[0])
             elif lacks == links.NO_PIECES:
-                self.desks[b] = links.desk(old.pieces.corner.shape[0], old.fresh.shape[0], 4 * old.pieces.after.shape[0])
+                self.desks[b] = links.desk(old.line.low.shape[0], old.fresh.shape[0], 4 * old.line.after.shape[0])
             elif out is not None:
                 full = out[b]
                 messages, entries = self._room[b] = (2 * full.to.shape[0], 2 * full.handles.shape[0])

@@ -125,7 +125,7 @@ def rings_reply(
         m = order[done[0]]
         if mail.asks[m] == ASK:
             i = owner[mail.to[m]] - base
-            answer = rings.reply(book, now, links, near, sample, i, own[i], mail.sender[m], out, samples_too, depth, desk)
+            answer = rings.reply(book, now, links, near, sample, i, own[i], mail, m, out, samples_too, depth, desk)
             if answer != DONE:
                 return answer
         done[0] += 1

@@ -32,7 +32,7 @@ def taken(mail: Post, which: slice | Numbers) -> Post:
         return Mail(*[column[which] for column in columns])
     if isinstance(mail, Copies):
         some = [column[which] for column in columns[:-1]]
-        return Copies(*some, np.array([some[0].shape[0]]))
+        return Copies(*[*some, np.array([some[0].shape[0]])])
     length = np.diff(mail.start)[which]
     start = np.concatenate(([0], np.cumsum(length)))
     at = np.repeat(mail.start[:-1][which] - start[:-1], length) + np.arange(start[-1])
@@ -57,7 +57,7 @@ def joined(mails: list[Post]) -> Post:
         return Mail(*(np.concatenate(columns) for columns in zip(*mails, strict=True)))
     if isinstance(head, Copies):
         columns: list[Any] = [np.concatenate(parts) for parts in zip(*mails, strict=True)][:-1]
-        return Copies(*columns, np.array([columns[0].shape[0]]))
+        return Copies(*[*columns, np.array([columns[0].shape[0]])])
     parcels = [mail for mail in mails if isinstance(mail, Parcels)]
     ends = np.cumsum([0] + [int(mail.start[-1]) for mail in parcels])
     return Parcels(

@@ -45,6 +45,12 @@ class Verb(NamedTuple):
 
 VERBS: Final[tuple[Verb, ...]] = (
     Verb(
+        "reproduce",
+        "set a paper's statements beside what comes out here",
+        "gossamer.cli.reproduce",
+        "gossamer reproduce sub2sub --demo",
+    ),
+    Verb(
         "simulate",
         "run a scenario and write its traces",
         "gossamer.cli.simulate",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
+
+import pyarrow as pa
 
 from gossamer import __version__
 from gossamer.cli.progress import Progress
@@ -17,7 +19,7 @@ from gossamer.errors import CallerError, DataError
 from gossamer.scenario.scenario import Scenario
 from gossamer.scenario.toml import digest
 from gossamer.sim.run import CHECKPOINT, Options, Report, run, save
-from gossamer.trace.folder import Run, read_run
+from gossamer.trace.folder import Run, read_run, read_table
 
 __all__ = ["Job", "carry_out", "done_before", "jobs", "seed", "stoppable", "threading", "whole"]
 
@@ -80,20 +82,21 @@ def carry_out(
     *,
     resume: bool = False,
     every: int = 0,
-) -> Iterator[tuple[Job, Run]]:
-    """Make the runs one after the other, and hand out each as it is done."""
+) -> Iterator[tuple[Job, Run, Mapping[str, pa.Table]]]:
+    """Make the runs one after the other, and hand out each as it is done, with its tables."""
     for n, job in enumerate(todo):
         found = done_before(job) if resume else None
-        if found is None:
-            found = _make(job, args, stop, resume=resume, every=every, tell=_telling(progress, job, n, len(todo)))
-        else:
+        if found is not None and job.folder is not None:
             progress.begin((n + 1) / len(todo))
-        yield job, found
+            yield job, found, {name: read_table(job.folder, name) for name in found.rows}
+        else:
+            tell = _telling(progress, job, n, len(todo))
+            yield job, *_make(job, args, stop, resume=resume, every=every, tell=tell)
 
 
 def _make(
     job: Job, args: argparse.Namespace, stop: Callable[[], bool], *, resume: bool, every: int, tell: Callable[[Report], None]
-) -> Run:
+) -> tuple[Run, Mapping[str, pa.Table]]:
     begun = resume and job.folder is not None and (job.folder / CHECKPOINT).exists()
     how = Options(
         blocks=args.blocks or args.threads,
@@ -106,8 +109,10 @@ def _make(
     )
     outcome = run(job.scenario, job.seed, how)
     if job.folder is not None:
-        return save(outcome, job.folder)
-    return Run(seed=job.seed, config=digest(job.scenario), state=outcome.state, gossamer=__version__, metrics=outcome.metrics)
+        return save(outcome, job.folder), outcome.tables
+    config = digest(job.scenario)
+    found = Run(seed=job.seed, config=config, state=outcome.state, gossamer=__version__, metrics=outcome.metrics)
+    return found, outcome.tables
 
 
 def _telling(progress: Progress, job: Job, n: int, total: int) -> Callable[[Report], None]:

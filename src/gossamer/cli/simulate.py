@@ -18,9 +18,9 @@ from gossamer.sim.memory import said
 from gossamer.sim.run import CHECKPOINT, StoppedError, needs
 from gossamer.trace.folder import Run
 
-__all__ = ["configure", "run"]
+__all__ = ["INTERRUPTED", "configure", "make_folder", "run"]
 
-_INTERRUPTED: Final = 130
+INTERRUPTED: Final = 130
 _CHECKPOINT_EVERY: Final = 10
 _MOST_DATES: Final = 15
 """Lines of dates in the table; more of them are for tables and figures."""
@@ -66,16 +66,17 @@ def run(args: argparse.Namespace) -> int:
     memory = max(needs(job.scenario).total for job in todo)
     if args.resume and not any(_begun(job) for job in todo):
         raise DataError(f"{args.out}: no run of this scenario was begun here\nHint: leave out --resume")
-    _make_folder(args.out)
+    make_folder(args.out)
     finished: list[tuple[running.Job, Run]] = []
     with running.stoppable() as stop, Progress(quiet=args.json) as progress:
         progress.say(f"-- {len(todo)} run{'s' if len(todo) > 1 else ''}, up to {said(memory)} of memory")
         try:
-            finished.extend(running.carry_out(todo, args, progress, stop, resume=args.resume, every=args.checkpoint))
+            made = running.carry_out(todo, args, progress, stop, resume=args.resume, every=args.checkpoint)
+            finished.extend((job, found) for job, found, _ in made)
         except StoppedError as stopped:
             progress.wipe()
             print(f"gossamer: {stopped}; to go on from there:\n  {_again(sys.argv[1:])}", file=sys.stderr)
-            return _INTERRUPTED
+            return INTERRUPTED
     if args.json:
         print(json.dumps({"scenario": args.scenario, "memory_bytes": memory, "runs": [_told(*one) for one in finished]}))
     else:
@@ -87,7 +88,7 @@ def _begun(job: running.Job) -> bool:
     return job.folder is not None and ((job.folder / CHECKPOINT).exists() or running.done_before(job) is not None)
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Find out before the work is done whether its outcome can be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

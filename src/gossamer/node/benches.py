@@ -247,7 +247,7 @@ class RingsBench(Bench):
             mail, order = _parcels(letters), np.arange(len(letters), dtype=np.int32)
             for m, letter in enumerate(letters):
                 if letter.asks == ASK:
-                    self._make(row, partial(self._reply, book, now, row, mail.sender[m]))
+                    self._make(row, partial(self._reply, book, now, row, mail, np.int32(m)))
             self._make(row, partial(self._merge, book, row, mail, order))
         if due:
             it = self.params
@@ -255,10 +255,10 @@ class RingsBench(Bench):
                 self._make(row, partial(self._request, book, now, row, n))
         return [self._read(m) for m in range(int(self._out.used[0]))]
 
-    def _reply(self, book: Book, now: Now, row: Self, reader: Any) -> int:  # noqa: ANN401
+    def _reply(self, book: Book, now: Now, row: Self, mail: Parcels, m: Any) -> int:  # noqa: ANN401
         state, near, sample = (row.states[name] for name in (self.name, "vicinity", "cyclon"))
         return rings.reply(
-            book, now, state, near, sample, 0, row.own, reader, self._out, int(self.params.samples_too), self.params.depth,
+            book, now, state, near, sample, 0, row.own, mail, m, self._out, int(self.params.samples_too), self.params.depth,
             self._desk,
         )  # fmt: skip
 

@@ -5,8 +5,8 @@ go of the GIL so that ranges run on threads. Type checkers see both as the ident
 are: that is how kernels are debugged and their coverage measured.
 
 The surprising thing: numba's disk cache looks at the file a kernel stands in and misses an edit in a function imported
-from another file. So the cache lies in the user's cache folder under a hash of *all* sources of the package, and a change
-anywhere starts a new one. Folders not used for a month are removed.
+from another file. So what a file compiles to lies in the user's cache folder under a hash of that file and of all it imports
+from the package: an edit compiles anew whatever could see it, and nothing else. Folders not used for a month are removed.
 
 ``python -m gossamer.jit`` compiles everything once, so that nobody waits later.
 """
@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
@@ -30,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., object])
 
 KEPT_UNUSED_S = 30 * 24 * 3600
 _PACKAGE = Path(__file__).parent
+_IMPORT = re.compile(r"^from gossamer\.([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 
 
 def user_cache_folder() -> Path:
@@ -43,13 +47,35 @@ def user_cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gossamer"
 
 
-def cache_folder() -> Path:
-    """The folder of compiled kernels for exactly these sources."""
+def cache_folder(source: Path) -> Path:
+    """The folder of what is compiled from one file: named by a hash of it and of all in the package that it imports."""
     digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+    for path in sorted(_closure(source)):
+        digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return user_cache_folder() / "kernels" / digest.hexdigest()
+
+
+def _closure(source: Path) -> set[Path]:
+    """A file, what it imports of the package, what those import, and so on."""
+    found, todo = set[Path](), [source]
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += _imported(path)
+    return found
+
+
+@cache
+def _imported(source: Path) -> list[Path]:
+    """The package's files that one imports at its first column; what only a type checker needs is indented."""
+    found = []
+    for room, names in _IMPORT.findall(source.read_text(encoding="utf-8")):
+        place = _PACKAGE.joinpath(*room.split("."))
+        parts = [place / f"{name}.py" for name in _NAME.findall(names)] if place.is_dir() else [place.with_suffix(".py")]
+        found += [part for part in parts if part.is_file()]
+    return found
 
 
 def _forget_unused(kernels: Path) -> None:
@@ -61,23 +87,29 @@ def _forget_unused(kernels: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _use_cache() -> None:
-    """Point numba at our folder; must happen before the first kernel is declared."""
-    folder = cache_folder()
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        _forget_unused(folder.parent)
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        numba.config.CACHE_DIR = str(folder)
-
-
-import numba  # noqa: E402  (its cache is set just below, before any kernel exists)
-
-_use_cache()
-
+import numba  # noqa: E402  (where its cache is can be said only when it is there)
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+_CHOSEN = "NUMBA_CACHE_DIR" in os.environ
+
+
+@cache
+def _folder_in_use(source: Path) -> Path:
+    """The folder for what one file compiles to, there and marked as used today."""
+    folder = cache_folder(source)
+    with suppress(OSError):
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            _forget_unused(folder.parent)
+        os.utime(folder)
+    return folder
+
+
+def _compiled(function: F, **more: bool) -> F:
+    """Declare a kernel, to be compiled at its first call or read from its file's folder."""
+    if not _CHOSEN:
+        numba.config.CACHE_DIR = str(_folder_in_use(Path(function.__code__.co_filename)))
+    return numba.njit(**_OPTIONS, **more)(function)  # type: ignore[no-any-return]
 
 
 def kernel(function: F) -> F:
@@ -86,17 +118,17 @@ def kernel(function: F) -> F:
     Compiled without numba's reference counting, which would count every column of every argument up and down at every
     call (an exchange of Cyclon took seven times as long with it). So a kernel cannot allocate: room is an argument.
     """
-    return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    return _compiled(function)
 
 
 def tiny(function: F) -> F:
     """A kernel of a few lines, set into whoever calls it."""
-    return numba.njit(forceinline=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
+    return _compiled(function, forceinline=True)
 
 
 def sweep(function: F) -> F:
     """Compile a loop over a range of rows. An iteration writes its own row and nothing else; nothing is allocated."""
-    return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    return _compiled(function)
 
 
 def main() -> int:

@@ -162,7 +162,10 @@ def widen(state: Links) -> Links:
     """The same links in an arena with as much free room again; what rows have left behind is not carried over."""
     room = np.maximum(2 * state.size, _FIRST_ROOM).astype(np.int32)
     start = np.concatenate(([0], np.cumsum(room, dtype=np.int64)))
-    wide = _arena(state.size.shape[0], start[:-1], room, 2 * int(start[-1]))
+    total = 2 * int(start[-1])
+    if state.tail[0] <= start[-1]:  # nothing was left behind: one row wants more than all the room there is
+        total = max(total, 2 * state.handles.shape[0])
+    wide = _arena(state.size.shape[0], start[:-1], room, total)
     wide = wide._replace(
         size=state.size,
         turn=state.turn,
@@ -307,7 +310,10 @@ def _slot(state: Links, handle: int) -> int:
 @kernel
 def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.uint16, desk: Desk, count: int) -> int:
     """Look at one entry that row i has or gets: bring a link up to date, or note a candidate not yet judged."""
-    if handle == NONE or state.known[i, _slot(state, handle)] == handle:
+    if handle == NONE:
+        return count
+    rejected = state.known[i, _slot(state, handle)] == handle
+    if rejected and book.versioned == 0:  # else an older version of it may be a link, and has to go
         return count
     offset = book.key[handle] - book.key[own]
     if offset == _0 or (offset > state.ahead[i] and offset < state.behind[i] and book.versioned == 0):
@@ -326,6 +332,8 @@ def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.u
         reselect(state, i)  # a peer that changed its mind: the old descriptor goes, and whom it covered is judged anew
         if not wanted:
             state.handles[at] = handle  # laid out no more, since it no longer overlaps
+    elif rejected:
+        return count
     if not wanted:
         return count
     return _note(desk, count, book, handle, born, offset)

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             for job, made, tables in running.carry_out(todo, args, progress, stop, resume=args.resume, every=0):
                 case = next(case for case in CASES if job.scenario.name.endswith(case.name))
-                results.append(Result(case, job.seed, tables, dict(made.metrics)))
+                results.append(Result(case, job.seed, args.form, tables, dict(made.metrics)))
         except StoppedError as stopped:
             progress.wipe()
             print(_told_when_stopped(stopped, args.out), file=sys.stderr)

@@ -146,7 +146,7 @@ def lose(book: Book, now: Now, it: Graves, views: Views, i: int, own: int, dead:
 
 @kernel
 def listen(book: Book, now: Now, it: Graves, views: Views, i: int, own: int, patience: int, alarm: int) -> None:
-    """Once a cycle: which links have left a question of the cycle before unanswered?"""
+    """Once a cycle, find the links that have left a question of the cycle before unanswered."""
     links = views.links
     for at in range(links.start[i] + links.size[i] - 1, links.start[i] - 1, -1):
         if links.marks[at] & ASKED == 0:

@@ -27,10 +27,13 @@ from gossamer.protocol.links import Links
 from gossamer.protocol.spread import ARC, CLOSE, DONE, HINT, NO_MAIL, Copies, Happenings, next_down, next_up, write
 from gossamer.protocol.vicinity import Near
 
-__all__ = ["NO_DESK", "Desk", "answer_close", "bounced", "cover", "desk", "follow_hint", "whole"]
+__all__ = ["DOWN", "NO_DESK", "UP", "Desk", "answer_close", "ask_beyond", "bounced", "cover", "desk", "follow_hint", "whole"]
 
 NO_DESK = 3
 """Too many candidates for the desk; nothing has changed."""
+
+UP, DOWN = np.uint64(0), np.uint64(1)
+"""Which way the one looks who asks whether somebody lies in between."""
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
@@ -84,7 +87,7 @@ def _gather(
     fingers: Fingers,
     i: int,
     own: int,
-    up: bool,
+    up: int,
     reach: np.uint64,
     desk: Desk,
 ) -> int:
@@ -92,8 +95,8 @@ def _gather(
     count, key = 0, book.key[own]
     first, last = links.start[i], links.start[i] + links.size[i]
     for step in range(last - first):
-        at = first + step if up else last - 1 - step
-        apart = links.offset[at] if up else ~links.offset[at] + _1
+        at = first + step if up != 0 else last - 1 - step
+        apart = links.offset[at] if up != 0 else ~links.offset[at] + _1
         if apart > reach:
             break
         if matches(book.wants, links.handles[at], point):
@@ -109,11 +112,11 @@ def _gather(
 
 @tiny
 def _weigh(
-    book: Book, point: Coordinates, key: np.uint64, handle: int, up: bool, reach: np.uint64, desk: Desk, count: int
+    book: Book, point: Coordinates, key: np.uint64, handle: int, up: int, reach: np.uint64, desk: Desk, count: int
 ) -> int:
     if handle == NONE:
         return count
-    apart = book.key[handle] - key if up else key - book.key[handle]
+    apart = book.key[handle] - key if up != 0 else key - book.key[handle]
     if apart == _0 or apart > reach or not matches(book.wants, handle, point):
         return count
     return _add(desk, count, handle, apart)
@@ -141,9 +144,15 @@ def _choose(desk: Desk, count: int, parts: int, reach: np.uint64) -> int:
     return kept
 
 
+@tiny
+def _parts(share: float, fanout: int) -> int:
+    """Into how many parts one side is cut that has so large a share of the arc; each side gets one at least."""
+    return min(max(int(share * fanout + 0.5), 1), fanout - 1)
+
+
 @kernel
 def _delegate(
-    desk: Desk, parts: int, up: bool, reach: np.uint64, key: np.uint64, own: int, event: int, hop: int, out: Copies
+    desk: Desk, parts: int, up: int, reach: np.uint64, key: np.uint64, own: int, event: int, hop: int, out: Copies
 ) -> None:
     """Give each chosen one the part of the side around it, cut halfway to the next."""
     start = _0
@@ -153,7 +162,7 @@ def _delegate(
         if p + 1 < parts:
             apart = desk.apart[c]
             end = apart + (desk.apart[desk.chosen[p + 1]] - apart) // np.uint64(2)
-        if up:
+        if up != 0:
             write(out, own, desk.handles[c], ARC, event, hop + 1, key + start, key + end, NONE)
         else:
             write(out, own, desk.handles[c], ARC, event, hop + 1, key - end - _1, key - start - _1, NONE)
@@ -189,46 +198,99 @@ def cover(
     key, point = book.key[own], happenings.points[event]
     reach_up, reach_down = high - key, key - low - _1
     share = float(reach_up) / (float(reach_up) + float(reach_down) + 1.0)
-    ups = _gather(book, point, links, near, sample, fingers, i, own, True, reach_up, desk)
+    ups = _gather(book, point, links, near, sample, fingers, i, own, 1, reach_up, desk)
     if ups > 0:
-        parts = _choose(desk, ups, min(max(np.int64(share * fanout + 0.5), 1), fanout - 1), reach_up)
-        _delegate(desk, parts, True, reach_up, key, own, event, hop, out)
-    downs = _gather(book, point, links, near, sample, fingers, i, own, False, reach_down, desk)
+        parts = _choose(desk, ups, _parts(share, fanout), reach_up)
+        _delegate(desk, parts, 1, reach_up, key, own, event, hop, out)
+    downs = _gather(book, point, links, near, sample, fingers, i, own, 0, reach_down, desk)
     if downs > 0:
-        parts = _choose(desk, downs, min(max(np.int64((1.0 - share) * fanout + 0.5), 1), fanout - 1), reach_down)
-        _delegate(desk, parts, False, reach_down, key, own, event, hop, out)
+        parts = _choose(desk, downs, _parts(1.0 - share, fanout), reach_down)
+        _delegate(desk, parts, 0, reach_down, key, own, event, hop, out)
     if ups == 0 and close != 0:
         at = next_up(book, links, i, point, reach_up)
         if at != NONE and (source == NONE or not same_peer(book, links.handles[at], source)):
-            write(out, own, links.handles[at], CLOSE, event, hop, _0, _0, NONE)
+            write(out, own, links.handles[at], CLOSE, event, hop, UP, _0, NONE)
     return DONE
 
 
 @kernel
 def answer_close(
-    book: Book, happenings: Happenings, links: Links, i: int, own: int, sender: int, dead: int, event: int, hop: int, out: Copies
+    book: Book,
+    happenings: Happenings,
+    links: Links,
+    i: int,
+    own: int,
+    sender: int,
+    dead: int,
+    event: int,
+    hop: int,
+    way: np.uint64,
+    held: int,
+    out: Copies,
 ) -> int:
-    """Somebody says that nobody lies between it and us, but for one found dead: if we know better, say who."""
+    """Somebody says that nobody lies between it and us, but for one found dead: if we know better, see to it, or say who.
+
+    way  : uint64  UP when it looks up to us, DOWN when it looks down
+    held : int     whether we have had the event, and so can pass it on
+    """
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
-    at = next_down(book, links, i, happenings.points[event], ~_0)
-    if at != NONE and dead != NONE and same_peer(book, links.handles[at], dead):
-        at = next_down(book, links, i, happenings.points[event], links.offset[at])
-    if at != NONE and links.offset[at] > book.key[sender] - book.key[own]:
-        write(out, own, sender, HINT, event, hop, _0, _0, links.handles[at])
+    point, offset, other = happenings.points[event], book.key[sender] - book.key[own], NONE
+    if way == UP:
+        at = next_down(book, links, i, point, ~_0)
+        if at != NONE and dead != NONE and same_peer(book, links.handles[at], dead):
+            at = next_down(book, links, i, point, links.offset[at])
+        if at != NONE and links.offset[at] > offset:
+            other = links.handles[at]
+    else:
+        at = next_up(book, links, i, point, _0)
+        if at != NONE and dead != NONE and same_peer(book, links.handles[at], dead):
+            at = next_up(book, links, i, point, links.offset[at])
+        if at != NONE and links.offset[at] < offset:
+            other = links.handles[at]
+    if other == NONE:
+        return DONE
+    if held == 0:
+        write(out, own, sender, HINT, event, hop, way, _0, other)
+    else:
+        low, high = (sender, own) if way == UP else (own, sender)
+        write(out, own, other, ARC, event, hop + 1, book.key[low], book.key[high] - _1, NONE)
     return DONE
 
 
 @kernel
 def follow_hint(
-    book: Book, happenings: Happenings, own: int, sender: int, other: int, event: int, hop: int, out: Copies
+    book: Book, happenings: Happenings, own: int, sender: int, other: int, event: int, hop: int, way: np.uint64, out: Copies
 ) -> int:
     """Somebody knows of one between us and it who wants the event: that one gets the arc between us."""
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
     if hop < _MOST_HOPS and matches(book.wants, other, happenings.points[event]):
-        write(out, own, other, ARC, event, hop + 1, book.key[own], book.key[sender] - _1, NONE)
+        low, high = (own, sender) if way == UP else (sender, own)
+        write(out, own, other, ARC, event, hop + 1, book.key[low], book.key[high] - _1, NONE)
     return DONE
+
+
+@kernel
+def ask_beyond(
+    book: Book,
+    happenings: Happenings,
+    links: Links,
+    i: int,
+    own: int,
+    dead: int,
+    event: int,
+    hop: int,
+    beyond: np.uint64,
+    way: np.uint64,
+    out: Copies,
+) -> None:
+    """Ask the first one known beyond an offset whether it knows somebody in between; there must be room."""
+    if hop < _MOST_HOPS:
+        point = happenings.points[event]
+        at = next_up(book, links, i, point, beyond) if way == UP else next_down(book, links, i, point, beyond)
+        if at != NONE:
+            write(out, own, links.handles[at], CLOSE, event, hop, way, _0, dead)
 
 
 @kernel
@@ -251,7 +313,7 @@ def bounced(
 ) -> int:
     """The one who was to see to an arc is dead, and forgotten: give the arc whole to the one nearest to its middle.
 
-    Where nobody is known inside, the next one beyond may know somebody.
+    Where nobody is known inside, the next one beyond, as seen from here, may know somebody.
     """
     known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
     if known > desk.handles.shape[0]:
@@ -259,9 +321,9 @@ def bounced(
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
     key, point = book.key[own], happenings.points[event]
-    up = high - key < key - low  # the arc lies on one side of the row alone
-    near_end = low - key if up else key - high - _1
-    far_end = high - key if up else key - low - _1
+    up = int(high - key < key - low)  # the arc lies on one side of the row alone
+    near_end = low - key if up != 0 else key - high - _1
+    far_end = high - key if up != 0 else key - low - _1
     count = _gather(book, point, links, near, sample, fingers, i, own, up, far_end, desk)
     middle, best, least = near_end + (far_end - near_end) // np.uint64(2), NONE, ~_0
     for c in range(count):
@@ -271,8 +333,8 @@ def bounced(
                 best, least = c, away
     if best != NONE:
         write(out, own, desk.handles[best], ARC, event, hop, low, high, NONE)
-    elif hop < _MOST_HOPS:
-        at = next_up(book, links, i, point, high - key)
-        if at != NONE:
-            write(out, own, links.handles[at], CLOSE, event, hop + 1, _0, _0, dead)
+    elif up != 0:
+        ask_beyond(book, happenings, links, i, own, dead, event, hop + 1, high - key, UP, out)
+    else:
+        ask_beyond(book, happenings, links, i, own, dead, event, hop + 1, low - key + _1, DOWN, out)
     return DONE

@@ -68,12 +68,14 @@ def _near(book: Book, view: Near, i: int) -> np.uint64:
 
 @kernel
 def _links(book: Book, view: Links, i: int) -> np.uint64:
-    """Links in their order with their marks, whose turn it was, and whether all are to be judged anew."""
+    """Links in their order with their marks and what they were told of, whose turn it was, whether all are judged anew."""
     bits = _word(_LINKS, view.turn[i]) + _word(_LINKS + np.uint64(1), np.uint64(view.stale[i]))
+    bits += _word(_LINKS + np.uint64(2), np.uint64(view.news[i]))
     for k in range(view.size[i]):
-        at = view.start[i] + k
+        at, place = view.start[i] + k, _LINKS + np.uint64(2 * k + 3)
         more = (np.uint64(view.marks[at]) << _S16) | np.uint64(view.born[at])
-        bits += _peer(book, _LINKS + np.uint64(k + 2), view.handles[at], more)
+        bits += _peer(book, place, view.handles[at], more)
+        bits += _word(place + np.uint64(1), (np.uint64(view.since[at]) << _S32) | np.uint64(view.told[at]))
     return bits
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from gossamer.arrays import NONE
 from gossamer.jit import kernel
 from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
@@ -108,9 +106,10 @@ def _turned_back(
         )  # fmt: skip
     if mail.what[m] == CLOSE:
         forget(book, views, i, own, dead)
-        at = spread.next_up(book, views.links, i, happenings.points[event], book.key[dead] - book.key[own])
-        if at != NONE:
-            spread.write(out, own, views.links.handles[at], CLOSE, event, hop, np.uint64(0), np.uint64(0), NONE)
+        if out.used[0] + 1 > out.to.shape[0]:
+            return spread.NO_MAIL
+        offset = book.key[dead] - book.key[own]
+        arcs.ask_beyond(book, happenings, views.links, i, own, mail.other[m], event, hop, offset, mail.low[m], out)
     return spread.DONE
 
 
@@ -129,7 +128,7 @@ def receive(
     desk: arcs.Desk,
     out: Copies,
 ) -> int:
-    """Deal with message m, where `new` says whether the row hears of the event for the first time."""
+    """Deal with message m, where `new` says whether the row has not had the event yet."""
     what = mail.what[m]
     if mail.asks[m] != ASK:
         return _turned_back(book, happenings, views, rules, i, own, mail, m, desk, out)
@@ -137,8 +136,21 @@ def receive(
         return _pass_on(book, now, happenings, views, rules, i, own, mail, m, desk, out) if new != 0 else spread.DONE
     if what == CLOSE:
         return arcs.answer_close(
-            book, happenings, views.links, i, own, mail.sender[m], mail.other[m], mail.event[m], mail.hop[m], out
+            book,
+            happenings,
+            views.links,
+            i,
+            own,
+            mail.sender[m],
+            mail.other[m],
+            mail.event[m],
+            mail.hop[m],
+            mail.low[m],
+            1 - new,
+            out,
         )
     if what == HINT:
-        return arcs.follow_hint(book, happenings, own, mail.sender[m], mail.other[m], mail.event[m], mail.hop[m], out)
+        return arcs.follow_hint(
+            book, happenings, own, mail.sender[m], mail.other[m], mail.event[m], mail.hop[m], mail.low[m], out
+        )
     return spread.DONE

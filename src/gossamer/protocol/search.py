@@ -145,13 +145,11 @@ def _offer(book: Book, point: Coordinates, handle: int, out: Handles, apart: Rea
             out[at], apart[at] = out[at - 1], apart[at - 1]
         at -= 1
     out[at], apart[at] = handle, away
-    return min(count + 1, out.shape[0])
+    return int(min(count + 1, out.shape[0]))
 
 
 @kernel
-def reply(
-    book: Book, point: Coordinates, links: Links, near: Near, sample: Samples, i: int, out: Handles, apart: Reals
-) -> int:
+def reply(book: Book, point: Coordinates, links: Links, near: Near, sample: Samples, i: int, out: Handles, apart: Reals) -> int:
     """Name the peers nearest to a point out of all views of row i; how many."""
     count = 0
     for at in range(links.start[i], links.start[i] + links.size[i]):

@@ -196,7 +196,7 @@ def next_up(book: Book, links: Links, i: int, point: Coordinates, beyond: np.uin
     """The position in the arena of the first link, with an offset above `beyond`, that wants the point; or NONE."""
     for at in range(links.start[i], links.start[i] + links.size[i]):
         if links.offset[at] > beyond and matches(book.wants, links.handles[at], point):
-            return at  # type: ignore[no-any-return]
+            return at
     return NONE
 
 
@@ -205,7 +205,7 @@ def next_down(book: Book, links: Links, i: int, point: Coordinates, below_this: 
     """The position in the arena of the last link, with an offset below `below_this`, that wants the point; or NONE."""
     for at in range(links.start[i] + links.size[i] - 1, links.start[i] - 1, -1):
         if links.offset[at] < below_this and matches(book.wants, links.handles[at], point):
-            return at  # type: ignore[no-any-return]
+            return at
     return NONE
 
 

@@ -30,6 +30,7 @@ class Result(NamedTuple):
 
     case: Case
     seed: int
+    form: str
     tables: Mapping[str, pa.Table]
     metrics: Metrics
 

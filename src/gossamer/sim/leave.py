@@ -12,7 +12,7 @@ import numpy as np
 
 from gossamer.arrays import NONE, Flags, Handles, Rows
 from gossamer.jit import sweep
-from gossamer.protocol import cyclon, fingers, links, vicinity
+from gossamer.protocol import alive, cyclon, fingers, links, repair, vicinity
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import Copies
 from gossamer.protocol.view import Mail, Parcels
@@ -33,10 +33,14 @@ def forget(state: NamedTuple, rows: Rows) -> None:
         case vicinity.Near():
             state.handles[rows], state.born[rows], state.partner[rows] = NONE, 0, NONE
         case links.Links():
-            state.size[rows], state.turn[rows], state.stale[rows] = 0, _NOTHING, 0
+            state.size[rows], state.turn[rows], state.news[rows], state.stale[rows] = 0, _NOTHING, 0, 0
             state.ahead[rows], state.behind[rows], state.known[rows] = _EVERYTHING, _NOTHING, NONE
         case fingers.Fingers():
             state.handles[rows], state.born[rows] = NONE, 0
+        case alive.Graves():
+            state.handles[rows], state.since[rows], state.turn[rows] = NONE, 0, 0
+        case repair.History():
+            state.events[rows], state.when[rows], state.turn[rows] = NONE, 0, 0
         case _:
             pass
 
@@ -54,7 +58,7 @@ def strike(book: Book, own: Handles, gone: Flags, state: NamedTuple) -> None:
             _strike_near(book, gone, state)
         case links.Links():
             _strike_links(book, own, gone, state)
-        case fingers.Fingers():
+        case fingers.Fingers() | alive.Graves():
             state.handles[(state.handles != NONE) & (gone[book.owner[state.handles]] != 0)] = NONE
         case _:
             pass

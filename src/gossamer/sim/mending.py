@@ -6,7 +6,7 @@ first, so that a message that came back tells of a death once for all views, and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Mail, Now, Parcels, empt
 from gossamer.sim.lanes import Lane, joined, taken
 
 if TYPE_CHECKING:
+    from gossamer.sim.spreading import SpreadLane
     from gossamer.sim.world import Block, World
 
 __all__ = ["AliveLane", "RepairLane"]
@@ -128,7 +129,9 @@ class AliveLane(Lane):
         """Look through what has arrived for any layer, before that layer sees it."""
         self.world.each_block(lambda block: self._door(block, now, mail, first, order, int(entries)))
 
-    def _door(self, block: Block, now: Now, mail: Mail | Parcels | Copies, first: Offsets, order: Handles, entries: int) -> None:
+    def _door(
+        self, block: Block, now: Now, mail: Mail | Parcels | Copies, first: Offsets, order: Handles, entries: int
+    ) -> None:
         book, views, it = self.world.book, self.world.views(block), self.state[block.number]
         forget, alarm = self.params.forget_cycles, self.params.alarm
         match mail:
@@ -210,9 +213,13 @@ class RepairLane(Lane):
         self.state = [repair.history(block.rows, params.history) for block in world.blocks]
         self._room = [(max(64, 2 * block.rows), max(1024, 8 * block.rows)) for block in world.blocks]
 
+    @property
+    def _events(self) -> SpreadLane:
+        return cast("SpreadLane", self.world.lanes["spread"])
+
     def tick(self, now: Now, mail: Parcels | None, due: int) -> None:
         """Answer digests and send what is lacked; then send digests, where timers are due."""
-        lane = self.world.lanes["spread"]
+        lane = self._events
         if not lane.happenings.key.shape[0]:
             return
         out = [empty_parcels(*room) for room in self._room]
@@ -243,7 +250,7 @@ class RepairLane(Lane):
     def _deal(
         self, block: Block, now: Now, mail: Parcels, first: Offsets, order: Handles, out: list[Parcels], copies: list[Copies]
     ) -> None:
-        b, lane, done = block.number, self.world.lanes["spread"], np.zeros(2, np.int64)
+        b, lane, done = block.number, self._events, np.zeros(2, np.int64)
         while (
             _repair_mail(
                 self.world.book, now, lane.happenings, self.state[b], lane.state[b], block.own, mail, first, order, block.base,
@@ -257,7 +264,7 @@ class RepairLane(Lane):
         b, lanes, done = block.number, self.world.lanes, np.zeros(2, np.int64)
         while (
             _repair_timers(
-                self.world.book, now, lanes["spread"].happenings, self.state[b], lanes["rings"].state[b], block.own, block.due,
+                self.world.book, now, self._events.happenings, self.state[b], lanes["rings"].state[b], block.own, block.due,
                 self.params.partners, self.params.window_cycles, out[b], done,
             )
             != spread.DONE

@@ -22,6 +22,7 @@ from gossamer.arrays import NONE
 from gossamer.errors import ScenarioError
 from gossamer.measure.summary import summary
 from gossamer.protocol import search
+from gossamer.protocol.fingerprint import of_rows, total
 from gossamer.scenario.population import population, rejoining
 from gossamer.scenario.scenario import Scenario
 from gossamer.scenario.toml import digest, to_toml
@@ -39,10 +40,12 @@ from gossamer.trace.columns import Trace
 from gossamer.trace.folder import Run, write_run
 from gossamer.truth.judge import by_node, rings
 
-__all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "needs", "run", "save"]
+__all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "fingerprint", "needs", "run", "save"]
 
 CHECKPOINT: Final = "checkpoint.npz"
 """The name of the checkpoint in a run's folder."""
+_TOLD: Final = ("cyclon", "fingers", "rings", "vicinity")
+"""The layers whose views are a part of the state's fingerprint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,11 +128,22 @@ def run(scenario: Scenario, seed: int, options: Options | None = None) -> Outcom
     try:
         walk = _Walk(world, published, seed, how)
         walk.go(found)
+        state = f"{fingerprint(world):016x}"
     finally:
         world.close()
     tables = walk.trace.tables()
     metrics = summary(tables, world.rows)
-    return Outcome(scenario=scenario, seed=seed, tables=tables, metrics=metrics, state="")
+    return Outcome(scenario=scenario, seed=seed, tables=tables, metrics=metrics, state=state)
+
+
+def fingerprint(world: World) -> int:
+    """What all that are alive know, as one number: the same for any blocks, threads and drivers."""
+    told = [name for name in world.lanes if name in _TOLD]
+    found = 0
+    for block in world.blocks:
+        prints = of_rows(world.book, block.own, [world.lanes[name].state[block.number] for name in told])
+        found += total(prints, world.alive[block.base : block.base + block.rows] != 0)
+    return found & (1 << 64) - 1
 
 
 def save(outcome: Outcome, folder: Path) -> Run:

@@ -20,7 +20,7 @@ from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, REPAIR, Copies, Happenings, Seen, empty_copies
 from gossamer.protocol.view import ASK, Now
 from gossamer.scenario.workload import Events
-from gossamer.sim.lanes import Lane
+from gossamer.sim.lanes import Lane, joined, taken
 from gossamer.truth.judge import Pairs, Rings, by_node
 from gossamer.truth.judge import rings as true_rings
 
@@ -95,10 +95,11 @@ def _spread_mail(
             m = order[q]
             event, what = mail.event[m], mail.what[m]
             copy = mail.asks[m] == ASK and what in (COPY, ARC, REPAIR)
-            new = int(copy and not spread.has_seen(seen, event, i))
+            new = int(not spread.has_seen(seen, event, i))
             answer = relay.receive(book, now, happenings, views, rules, i, own[i], mail, m, new, desk, out)
             if answer != spread.DONE:
                 return answer
+            new = int(copy and new != 0)
             if new != 0:
                 spread.first_time(seen, event, i)
                 repair.remember(past, i, event, now.cycle)
@@ -129,7 +130,7 @@ def _learn_all(
             fingers.learn(book, now, it, near, sample, i, own[i], levels, places)
 
 
-def _wider(columns: Any, wide: Any) -> Any:
+def _wider(columns: Any, wide: Any) -> Any:  # noqa: ANN401  (records of arrays, both of one kind)
     """Copy columns to the beginning of wider ones."""
     for column, wider in zip(columns, wide, strict=True):
         wider[: column.shape[0]] = column
@@ -144,7 +145,7 @@ class FingersLane(Lane):
         super().__init__(world, number, params)
         self.state = [fingers.fingers(block.rows, params) for block in world.blocks]
 
-    def tick(self, now: Now, mail: Any, due: int) -> None:  # noqa: ARG002
+    def tick(self, now: Now, mail: Any, due: int) -> None:  # noqa: ANN401, ARG002
         """Look through the other views, where timers are due."""
         if due != 0:
             self.world.each_block(lambda block: self._learn(block, now))
@@ -190,19 +191,16 @@ class SpreadLane(Lane):
         out.used[0] = out.to.shape[0]
         return out
 
-    def tick(self, now: Now, mail: Any, due: int = 0) -> None:  # noqa: ARG002
+    def tick(self, now: Now, mail: Any, due: int = 0) -> None:  # noqa: ANN401, ARG002
         """Deal with the mail that has arrived."""
         if mail is None:
             return
         first, order = self.world.route(mail)
         out = [empty_copies(room) for room in self._room]
         self.world.each_block(lambda block: self._deal(block, now, mail, first, order, out))
-        written = [Copies(*(column[: int(copies.used[0])] for column in copies[:-1]), copies.used) for copies in out]
-        written = [copies for copies in written if copies.used[0]]
+        written = [taken(copies, slice(0, int(copies.used[0]))) for copies in out if copies.used[0]]
         if written:
-            columns = (np.concatenate(parts) for parts in list(zip(*written, strict=True))[:-1])
-            used = np.array([sum(int(copies.used[0]) for copies in written)])
-            self.world.file(self, Copies(*columns, used), now)
+            self.world.file(self, joined(written), now)
 
     def _deal(self, block: Block, now: Now, mail: Copies, first: Offsets, order: Handles, out: list[Copies]) -> None:
         b, lanes = block.number, self.world.lanes
@@ -346,10 +344,7 @@ def spread_frozen(
 def _spread_batch(
     world: World, lane: SpreadLane, events: Events, which: Numbers, ring: Rings | None, sums: Spread, burden: Burden
 ) -> None:
-    if ring is None:
-        mine = true_rings(world.people, events.points[which], world.cycle)
-    else:
-        mine = _part(ring, which)
+    mine = true_rings(world.people, events.points[which], world.cycle) if ring is None else _part(ring, which)
     wanting = by_node(world.people, mine)
     first = np.empty(which.shape[0], np.int32)
     _first_all(world.seed, events.key[which], mine.offsets, mine.rows, world.alive, Purpose.SAMPLE, first)
@@ -388,8 +383,10 @@ def _copied(state: Any) -> Any:  # noqa: ANN401
 def _tallied(world: World, lane: SpreadLane, wanting: Pairs, events: int, burden: Burden, *, mended: bool) -> Spread:
     local = _nothing(events)
     reached = np.zeros(wanting.members.shape[0], np.uint8)
-    whole = [Receipts(*(column[: int(log.used[0])] for column in log[:-1]), log.used) for log in lane.log]
-    log = Receipts(*(np.concatenate(parts) for parts in zip(*whole, strict=True)))
+    columns: list[Any] = [
+        np.concatenate([log[c][: int(log.used[0])] for log in lane.log]) for c in range(len(Receipts._fields) - 1)
+    ]
+    log = Receipts(*columns, np.array([columns[0].shape[0]]))
     order = np.argsort(log.tick, kind="stable")
     if not mended:
         order = order[log.what[order] != REPAIR]

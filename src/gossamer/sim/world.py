@@ -20,14 +20,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gossamer.arrays import NONE, Flags, Handles, Offsets, Rows
-from gossamer.protocol.links import reselect
 from gossamer.protocol.fingers import no_fingers
+from gossamer.protocol.links import reselect
 from gossamer.protocol.relay import Views
 from gossamer.protocol.view import Mail, Now, Parcels
 from gossamer.scenario.laws import threshold
 from gossamer.scenario.population import NEVER, Population, book
 from gossamer.scenario.scenario import Scenario
-from gossamer.sim import leave, post
+from gossamer.sim import invariants, leave, post
 from gossamer.sim.lanes import Lane, Post, joined, taken
 from gossamer.sim.mending import AliveLane
 from gossamer.sim.wired import LANES
@@ -114,6 +114,10 @@ class World:
         """Let the threads go."""
         if self._pool is not None:
             self._pool.shutdown()
+
+    def check(self) -> list[str]:
+        """What is wrong with the world, in words; nothing when all is well. May be asked at any moment between ticks."""
+        return invariants.faults(self)
 
     # ---------------------------------------------------------------------------------------------- time
 

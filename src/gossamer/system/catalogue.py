@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gossamer.errors import ScenarioError
-from gossamer.system import sub2sub
+from gossamer.system import gossamer, sub2sub
 from gossamer.system.plan import Plan, override
 
 __all__ = ["SYSTEMS", "plan"]
 
-SYSTEMS: Final[Mapping[str, Callable[[str], Plan]]] = {"sub2sub": sub2sub.plan}
+SYSTEMS: Final[Mapping[str, Callable[[str], Plan]]] = {"gossamer": gossamer.plan, "sub2sub": sub2sub.plan}
 
 
 def plan(system: str, form: str, params: Mapping[str, Mapping[str, Any]]) -> Plan:

@@ -26,7 +26,9 @@ def plan(form: str = "better") -> Plan:
                 timer="",
                 mail=EVENT,
             ),
-            Layer(name="alive", params=alive.Params(), reads=("rings", "vicinity", "cyclon", "fingers"), timer="listen", mail={}),
+            Layer(
+                name="alive", params=alive.Params(), reads=("rings", "vicinity", "cyclon", "fingers"), timer="listen", mail={}
+            ),
             Layer(name="repair", params=repair.Params(), reads=("spread", "rings")),
             Layer(
                 name="rings",

@@ -33,7 +33,13 @@ def plan(form: str) -> Plan:
         name="sub2sub",
         form=form,
         layers=(
-            Layer(name="spread", params=spread.Params(fail_over=form != "faithful"), reads=("rings", "vicinity"), timer="", mail=EVENT),
+            Layer(
+                name="spread",
+                params=spread.Params(fail_over=form != "faithful"),
+                reads=("rings", "vicinity"),
+                timer="",
+                mail=EVENT,
+            ),
             Layer(name="rings", params=ring, reads=("vicinity", "cyclon")),
             Layer(name="vicinity", params=likeness, reads=("cyclon",)),
             Layer(name="cyclon", params=cyclon.Params()),

@@ -8,6 +8,9 @@ The surprising thing: numba's disk cache looks at the file a kernel stands in an
 from another file. So what a file compiles to lies in the user's cache folder under a hash of that file and of all it imports
 from the package: an edit compiles anew whatever could see it, and nothing else. Folders not used for a month are removed.
 
+Three instructions of the machine that numba has no word for are here too: ``lowest_bit``, ``count_bits`` and ``prefetch``. In
+plain Python they are what they say.
+
 ``python -m gossamer.jit`` compiles everything once, so that nobody waits later.
 """
 
@@ -21,12 +24,12 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["cache_folder", "kernel", "main", "sweep", "tiny", "user_cache_folder"]
+__all__ = ["cache_folder", "count_bits", "kernel", "lowest_bit", "main", "prefetch", "sweep", "tiny", "user_cache_folder"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -88,6 +91,9 @@ def _forget_unused(kernels: Path) -> None:
 
 
 import numba  # noqa: E402  (where its cache is can be said only when it is there)
+from llvmlite import ir  # noqa: E402  (numba's own)
+from numba import types  # noqa: E402
+from numba.extending import intrinsic, overload  # noqa: E402
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 _CHOSEN = "NUMBA_CACHE_DIR" in os.environ
@@ -129,6 +135,56 @@ def tiny(function: F) -> F:
 def sweep(function: F) -> F:
     """Compile a loop over a range of rows. An iteration writes its own row and nothing else; nothing is allocated."""
     return _compiled(function)
+
+
+def lowest_bit(mask: Any) -> int:  # noqa: ANN401  (an int, or numpy's uint64)
+    """The lowest place in a mask that is not empty."""
+    return (int(mask) & -int(mask)).bit_length() - 1
+
+
+def count_bits(mask: Any) -> int:  # noqa: ANN401
+    """How many places are in a mask."""
+    return int(mask).bit_count()
+
+
+def prefetch(array: Any, row: int) -> None:  # noqa: ANN401, ARG001  (any array)
+    """Say that a row of an array will be looked at soon: the memory is slow, and fetches it meanwhile. Changes nothing."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _lowest_bit(context: Any, mask: Any) -> Any:  # noqa: ANN401, ARG001  (numba's protocol)
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ANN401, ARG001
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _count_bits(context: Any, mask: Any) -> Any:  # noqa: ANN401, ARG001
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ANN401, ARG001
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _prefetch(context: Any, array: Any, row: Any) -> Any:  # noqa: ANN401, ARG001
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ANN401
+        it = context.make_array(signature.args[0])(context, builder, args[0])
+        stride = builder.extract_value(it.strides, 0)
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        place = builder.gep(builder.bitcast(it.data, byte), [builder.mul(stride, args[1])])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, *[number] * 3]))
+        builder.call(fetch, [place, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64), emit
+
+
+_overloads = partial(overload, jit_options=_OPTIONS, strict=False)
+_overloads(lowest_bit)(lambda mask: lambda mask: _lowest_bit(mask))  # noqa: ARG005, PLW0108  (numba compiles the inner one)
+_overloads(count_bits)(lambda mask: lambda mask: _count_bits(mask))  # noqa: ARG005, PLW0108
+_overloads(prefetch)(lambda array, row: lambda array, row: _prefetch(array, row))  # noqa: ARG005, PLW0108
 
 
 def main() -> int:

@@ -20,6 +20,9 @@ __all__ = ["HIGH", "LOW", "Interests", "contains", "distance", "distance_to", "m
 LOW, HIGH = 0, 1
 """The two corners of a box."""
 
+_LEAST = 2.0**-1000
+"""What is between boxes whose gap is lost in rounding."""
+
 
 class Interests(NamedTuple):
     """What each descriptor wants, by handle."""
@@ -61,17 +64,15 @@ def contains(wants: Interests, outer: int, inner: int) -> bool:
 
 @tiny
 def distance(wants: Interests, one: int, other: int) -> float:
-    """Squared distance over the gaps between two boxes; 0.0 exactly when they overlap."""
-    boxes, total = wants.boxes, 0.0
+    """Squared distance over the gaps between two boxes; 0.0 exactly when they overlap. Computed without a branch."""
+    boxes, total, apart = wants.boxes, 0.0, False
     for d in range(boxes.shape[2]):
-        gap = 0.0
-        if boxes[one, LOW, d] > boxes[other, HIGH, d]:
-            gap = float(boxes[one, LOW, d]) - float(boxes[other, HIGH, d])
-        elif boxes[other, LOW, d] > boxes[one, HIGH, d]:
-            gap = float(boxes[other, LOW, d]) - float(boxes[one, HIGH, d])
-        gap *= wants.scale[d]
+        low, high = boxes[one, LOW, d], boxes[one, HIGH, d]
+        other_low, other_high = boxes[other, LOW, d], boxes[other, HIGH, d]
+        apart |= (low > other_high) | (other_low > high)
+        gap = max(float(low) - float(other_high), float(other_low) - float(high), 0.0) * wants.scale[d]
         total += gap * gap
-    return total
+    return max(total, _LEAST) if apart else 0.0
 
 
 @tiny

@@ -18,9 +18,9 @@ import numpy as np
 
 from gossamer.arrays import NONE, Bits, Cycles, Handles
 from gossamer.draws import Purpose
-from gossamer.jit import kernel, tiny
+from gossamer.jit import kernel, lowest_bit, tiny
 from gossamer.protocol.descriptor import Book, newer, same_peer
-from gossamer.protocol.view import ANSWER, ASK, MOST_PLACES, Mail, Now, bit, free_places, lowest_bit, oldest, pick
+from gossamer.protocol.view import ANSWER, ASK, MOST_PLACES, Mail, Now, bit, free_places, oldest, pick
 
 __all__ = ["Params", "Samples", "drop", "give_up", "meet", "merge", "reply", "request", "samples"]
 
@@ -99,7 +99,7 @@ def drop(book: Book, view: Samples, i: int, handle: int) -> None:
             view.pending[i] &= ~bit(k)
 
 
-@kernel
+@tiny
 def request(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m: int) -> bool:
     """Write to the peer of the oldest entry; whether there was one. An exchange still open is given up first."""
     give_up(view, i)
@@ -139,49 +139,70 @@ def _find(book: Book, handles: Handles, handle: int) -> int:
     return found
 
 
-@kernel
+@tiny
+def _recognise(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m: int) -> tuple[np.uint64, np.uint64]:
+    """Which places of the view hold peers that message m speaks of, now brought up to date; and which entries are new.
+
+    All entries are looked at before any is taken in. They speak of distinct peers: a view knows nobody twice, nor itself.
+    """
+    handles, born = view.handles[i], view.born[i]
+    known, new = _0, _0
+    for e in range(mail.handles.shape[1]):
+        handle = mail.handles[m, e]
+        if handle == NONE or same_peer(book, handle, own):
+            continue
+        k = _find(book, handles, handle)
+        if k == NONE:
+            new |= bit(e)
+            continue
+        if newer(book, handle, mail.born[m, e], handles[k], born[k], now.cycle):
+            handles[k], born[k] = handle, mail.born[m, e]
+        known |= bit(k)
+    return known, new
+
+
+@tiny
 def reply(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m: int, n: int) -> None:
     """Answer request m, the n-th this row gets in this tick, and merge it; the answer takes the request's place in the mail.
 
-    What is given away and what is taken in go entry by entry, so that a place is given away before it is overwritten.
-    Entries taken in go to free places first, then to those given away.
+    Entries taken in go to free places first, then they change places with those given away.
     """
     handles, born = view.handles[i], view.born[i]
     entries = mail.handles.shape[1]
     free = free_places(handles)
     unlocked = ~free & (bit(handles.shape[0]) - _1) & ~view.pending[i]
     giving = pick(unlocked, entries, book, now, own, Purpose.CYCLON_ANSWERED, n << 3)
-    spare, kept = _0, _0
+    known, new = _recognise(book, now, view, i, own, mail, m)
+    view.pending[i] &= ~known
+    spare, vacant = giving & ~known, _0
     for e in range(entries):
-        handle, minted = mail.handles[m, e], mail.born[m, e]
+        if (new >> np.uint64(e)) & _1 != _0:
+            handle, minted = mail.handles[m, e], mail.born[m, e]
+            if free != _0:
+                k = lowest_bit(free)
+                free &= free - _1
+                handles[k], born[k] = handle, minted
+            elif spare != _0:
+                k = lowest_bit(spare)
+                spare &= spare - _1
+                giving &= ~bit(k)
+                mail.handles[m, e], mail.born[m, e] = handles[k], born[k]
+                handles[k], born[k] = handle, minted
+                continue
+        vacant |= bit(e)
+    while vacant != _0:
+        e = lowest_bit(vacant)
+        vacant &= vacant - _1
         if giving != _0:
             k = lowest_bit(giving)
             giving &= giving - _1
             mail.handles[m, e], mail.born[m, e] = handles[k], born[k]
-            spare |= bit(k) & ~kept
         else:
             mail.handles[m, e] = NONE
-        if handle == NONE or same_peer(book, handle, own):
-            continue
-        k = _find(book, handles, handle)
-        if k != NONE:
-            if newer(book, handle, minted, handles[k], born[k], now.cycle):
-                handles[k], born[k] = handle, minted
-            kept |= bit(k)
-            spare &= ~kept
-            view.pending[i] &= ~bit(k)
-        elif free != _0:
-            k = lowest_bit(free)
-            free &= free - _1
-            handles[k], born[k] = handle, minted
-        elif spare != _0:
-            k = lowest_bit(spare)
-            spare &= spare - _1
-            handles[k], born[k] = handle, minted
     mail.to[m], mail.sender[m], mail.stamp[m], mail.asks[m] = mail.sender[m], own, now.cycle, ANSWER
 
 
-@kernel
+@tiny
 def merge(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m: int) -> None:
     """Take in answer m: to free places first, then to the partner's, then to those that were sent.
 
@@ -199,26 +220,21 @@ def merge(book: Book, now: Now, view: Samples, i: int, own: int, mail: Mail, m: 
             partner = spare & bit(place)
             spare ^= partner
             view.pending[i] = _0
-    for e in range(mail.handles.shape[1]):
-        handle, minted = mail.handles[m, e], mail.born[m, e]
-        if handle == NONE or same_peer(book, handle, own):
-            continue
-        k = _find(book, handles, handle)
-        if k != NONE:
-            if newer(book, handle, minted, handles[k], born[k], now.cycle):
-                handles[k], born[k] = handle, minted
-            spare &= ~bit(k)
-            partner &= ~bit(k)
-        elif free != _0:
+    known, new = _recognise(book, now, view, i, own, mail, m)
+    spare &= ~known
+    partner &= ~known
+    while new != _0 and free | partner | spare != _0:
+        e = lowest_bit(new)
+        new &= new - _1
+        if free != _0:
             k = lowest_bit(free)
             free &= free - _1
-            handles[k], born[k] = handle, minted
         elif partner != _0:
-            handles[lowest_bit(partner)], born[lowest_bit(partner)] = handle, minted
+            k = lowest_bit(partner)
             partner = _0
-        elif spare != _0:
+        else:
             k = lowest_bit(spare)
             spare &= spare - _1
-            handles[k], born[k] = handle, minted
+        handles[k], born[k] = mail.handles[m, e], mail.born[m, e]
     if partner != _0:
         born[lowest_bit(partner)] = mail.stamp[m]

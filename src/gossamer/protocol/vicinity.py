@@ -15,11 +15,11 @@ import numpy as np
 from gossamer.arrays import NONE, Cycles, Handles, Keys
 from gossamer.draws import Purpose, below, draw, mix
 from gossamer.interest.ask import distance
-from gossamer.jit import kernel, tiny
+from gossamer.jit import kernel, prefetch, tiny
 from gossamer.protocol.cyclon import Samples
-from gossamer.protocol.descriptor import Book, newer, same_peer
+from gossamer.protocol.descriptor import Book, age, newer, same_peer
 from gossamer.protocol.links import Links
-from gossamer.protocol.view import ANSWER, ASK, Mail, Now, oldest
+from gossamer.protocol.view import ANSWER, ASK, MOST_PLACES, Mail, Now, oldest
 
 __all__ = ["Desk", "Near", "Params", "desk", "drop", "give_up", "merge", "near", "reply", "request"]
 
@@ -55,16 +55,22 @@ class Near(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Room to choose in: the best so far, and a request's entries while its answer takes their place."""
+    """Room to choose in: the candidates, and the nearest of them."""
 
-    rank: Keys
     handles: Handles
     born: Cycles
+    rank: Keys
+    """(C,) uint64: how near each candidate is, above its place on the desk; so no two are equal."""
+    best: Keys
+    """(K + 1,) uint64: the ranks of the nearest so far, rising."""
     inbox: Handles
     inbox_born: Cycles
 
 
-_S12 = np.uint64(12)
+_0 = np.uint64(0)
+_S16, _S28 = np.uint64(16), np.uint64(28)
+_PLACE = np.uint64(0xFFFF)
+_MOST_CANDIDATES = 1 << 16
 
 
 def near(rows: int, params: Params) -> Near:
@@ -76,103 +82,93 @@ def near(rows: int, params: Params) -> Near:
     )
 
 
-def desk(params: Params) -> Desk:
-    """Room for one row at a time."""
-    most = max(params.view, params.shuffle)
+def desk(params: Params, others: int = 256) -> Desk:
+    """Room for one row at a time, with so many links or entries of a message beside its views."""
+    candidates = min(params.view + MOST_PLACES + max(params.shuffle, others), _MOST_CANDIDATES)
     return Desk(
-        rank=np.zeros(most, np.uint64),
-        handles=np.zeros(most, np.int32),
-        born=np.zeros(most, np.uint16),
+        handles=np.zeros(candidates, np.int32),
+        born=np.zeros(candidates, np.uint16),
+        rank=np.zeros(candidates, np.uint64),
+        best=np.zeros(max(params.view, params.shuffle) + 1, np.uint64),
         inbox=np.zeros(params.shuffle, np.int32),
         inbox_born=np.zeros(params.shuffle, np.uint16),
     )
 
 
-@tiny
-def _rank(book: Book, target: int, handle: int, salt: np.uint64) -> np.uint64:
-    """Nearer is lower. Those at distance 0 come first, in an order drawn by the salt.
+@kernel
+def _rank_all(book: Book, desk: Desk, count: int, target: int, salt: np.uint64) -> None:
+    """Rank the first `count` candidates: nearer is lower. Those at distance 0 come first, in an order drawn by the salt.
 
-    A distance above 0 ranks by its own bits (floats above 0 are ordered as their bits are), which are all above 2**52; what
-    is drawn stays below.
+    A distance above 0 ranks by the upper 48 of its bits (floats above 0 are ordered as their bits are), which are all above
+    2**36; what is drawn stays below. No branch depends on what is found, so many boxes are fetched at a time.
     """
-    apart = distance(book.wants, target, handle)
-    if apart == 0.0:
-        return mix(salt ^ book.key[handle]) >> _S12
-    return _bits(apart)
+    for c in range(count):
+        handle = desk.handles[c]
+        apart = distance(book.wants, target, handle)
+        drawn, bits = mix(salt ^ book.key[handle]) >> _S28, np.float64(apart).view(np.uint64) >> _S16
+        desk.rank[c] = ((drawn if apart == 0.0 else bits) << _S16) | np.uint64(c)
+
+
+@kernel
+def _nearest(book: Book, desk: Desk, count: int, most: int, now: int) -> int:
+    """Put the `most` nearest of the candidates, once a peer, in order; how many they are."""
+    best, kept = desk.best, 0
+    for c in range(count):
+        rank = desk.rank[c]
+        if kept == most and rank > best[kept - 1]:
+            continue
+        if book.versioned != 0:
+            twin = _other_version(book, desk, kept, c)
+            if twin != NONE:
+                old = best[twin] & _PLACE
+                if not newer(book, desk.handles[c], desk.born[c], desk.handles[old], desk.born[old], now):
+                    continue
+                kept = _take_out(best, kept, twin)
+        at = kept
+        while at > 0 and best[at - 1] > rank:
+            best[at] = best[at - 1]
+            at -= 1
+        best[at] = rank
+        kept += 1
+        twin = at - 1  # the same peer from two sides has the same rank, but for its place on the desk
+        while twin >= 0 and (best[twin] ^ rank) <= _PLACE:
+            old = best[twin] & _PLACE
+            if desk.handles[old] == desk.handles[c]:
+                if age(desk.born[c], now) < age(desk.born[old], now):
+                    desk.born[old] = desk.born[c]
+                kept = _take_out(best, kept, at)
+                break
+            twin -= 1
+        kept = min(kept, most)
+    return kept
 
 
 @tiny
-def _bits(value: float) -> np.uint64:
-    """The bits of a float above 0, by arithmetic alone (exact): its exponent above its 52 bits of fraction."""
-    exponent, scaled = 1023, value
-    while scaled >= 4294967296.0:  # noqa: PLR2004
-        scaled *= 2.0**-32
-        exponent += 32
-    while scaled < 2.0**-32:
-        scaled *= 4294967296.0
-        exponent -= 32
-    while scaled >= 2.0:  # noqa: PLR2004
-        scaled *= 0.5
-        exponent += 1
-    while scaled < 1.0:
-        scaled *= 2.0
-        exponent -= 1
-    return (np.uint64(max(exponent, 1)) << np.uint64(52)) | np.uint64((scaled - 1.0) * 4503599627370496.0)
+def _take_out(best: Keys, kept: int, at: int) -> int:
+    """Close the gap that one of those kept leaves; how many there are then."""
+    for k in range(at, kept - 1):
+        best[k] = best[k + 1]
+    return kept - 1
 
 
 @kernel
-def _offer(
-    book: Book, now: Now, desk: Desk, count: int, most: int, target: int, handle: int, born: np.uint16, salt: np.uint64
-) -> int:
-    """Put one candidate in its place among the `most` nearest to the target; the new count."""
-    if book.versioned != 0:
-        for k in range(count):
-            if same_peer(book, desk.handles[k], handle):
-                if not newer(book, handle, born, desk.handles[k], desk.born[k], now.cycle):
-                    return count
-                for later in range(k, count - 1):
-                    desk.rank[later] = desk.rank[later + 1]
-                    desk.handles[later], desk.born[later] = desk.handles[later + 1], desk.born[later + 1]
-                count -= 1
-                break
-    rank = _rank(book, target, handle, salt)
-    if count == most and rank > desk.rank[count - 1]:
-        return count
-    at = count
-    while at > 0 and desk.rank[at - 1] > rank:
-        at -= 1
-    twin = at
-    while twin > 0 and desk.rank[twin - 1] == rank:
-        twin -= 1
-        if desk.handles[twin] == handle:
-            if newer(book, handle, born, handle, desk.born[twin], now.cycle):
-                desk.born[twin] = born
-            return count
-    if count == most:
-        if at == count:
-            return count
-        count -= 1
-    for later in range(count, at, -1):
-        desk.rank[later] = desk.rank[later - 1]
-        desk.handles[later], desk.born[later] = desk.handles[later - 1], desk.born[later - 1]
-    desk.rank[at], desk.handles[at], desk.born[at] = rank, handle, born
-    return count + 1
+def _other_version(book: Book, desk: Desk, kept: int, c: int) -> int:
+    """Which of those kept speaks of the same peer as a candidate, in another version; NONE if none does."""
+    for k in range(kept):
+        old = desk.handles[desk.best[k] & _PLACE]
+        if old != desk.handles[c] and same_peer(book, old, desk.handles[c]):
+            return k
+    return NONE
 
 
-@kernel
-def _offer_views(
-    book: Book, now: Now, view: Near, sample: Samples, i: int, desk: Desk, most: int, target: int, salt: np.uint64
-) -> int:
-    """Put everybody in both views of row i in place among the nearest to the target, but the target itself."""
-    count = 0
-    for k in range(view.handles.shape[1]):
-        handle = view.handles[i, k]
-        if handle != NONE and not same_peer(book, handle, target):
-            count = _offer(book, now, desk, count, most, target, handle, view.born[i, k], salt)
-    for k in range(sample.handles.shape[1]):
-        handle = sample.handles[i, k]
-        if handle != NONE and not same_peer(book, handle, target):
-            count = _offer(book, now, desk, count, most, target, handle, sample.born[i, k], salt)
+@tiny
+def _gather(book: Book, handles: Handles, born: Cycles, target: int, desk: Desk, count: int) -> int:
+    """Lay everybody in a view, but the target itself, on the desk; the new count."""
+    for k in range(min(handles.shape[0], desk.handles.shape[0] - count)):
+        handle = handles[k]
+        prefetch(book.wants.boxes, max(handle, 0))
+        desk.handles[count], desk.born[count] = handle, born[k]
+        count += int(handle != NONE and not same_peer(book, handle, target))
     return count
 
 
@@ -197,7 +193,7 @@ def drop(book: Book, view: Near, i: int, handle: int) -> None:
         view.handles[i, k] = NONE
 
 
-@kernel
+@tiny
 def _write(
     book: Book,
     now: Now,
@@ -217,40 +213,44 @@ def _write(
     """Write to a peer whom it should know: ourselves, then the nearest to it that we know."""
     entries = mail.handles.shape[1]
     salt = draw(now.seed, book.key[own], now.cycle, Purpose.VICINITY_TIE, n)
-    count = _offer_views(book, now, view, sample, i, desk, entries - 1, to, salt)
+    count = _gather(book, view.handles[i], view.born[i], to, desk, 0)
+    count = _gather(book, sample.handles[i], sample.born[i], to, desk, count)
     if rings_too != 0:
-        for at in range(links.start[i], links.start[i] + links.size[i]):
-            handle = links.handles[at]
-            if not same_peer(book, handle, to):
-                count = _offer(book, now, desk, count, entries - 1, to, handle, links.born[at], salt)
+        first, last = links.start[i], links.start[i] + links.size[i]
+        count = _gather(book, links.handles[first:last], links.born[first:last], to, desk, count)
+    _rank_all(book, desk, count, to, salt)
+    count = _nearest(book, desk, count, entries - 1, now.cycle)
     mail.sender[m], mail.to[m], mail.stamp[m], mail.asks[m] = own, to, now.cycle, asks
     mail.handles[m, 0], mail.born[m, 0] = own, now.cycle
     for e in range(1, entries):
         if e <= count:
-            mail.handles[m, e], mail.born[m, e] = desk.handles[e - 1], desk.born[e - 1]
+            c = desk.best[e - 1] & _PLACE
+            mail.handles[m, e], mail.born[m, e] = desk.handles[c], desk.born[c]
         else:
             mail.handles[m, e] = NONE
 
 
-@kernel
+@tiny
 def _take_in(
     book: Book, now: Now, view: Near, sample: Samples, i: int, own: int, entries: Handles, minted: Cycles, desk: Desk, n: int
 ) -> None:
     """Keep the nearest of all that the row has and gets."""
     places = view.handles.shape[1]
     salt = draw(now.seed, book.key[own], now.cycle, Purpose.VICINITY_TIE, n)
-    count = _offer_views(book, now, view, sample, i, desk, places, own, salt)
-    for e in range(entries.shape[0]):
-        if entries[e] != NONE and not same_peer(book, entries[e], own):
-            count = _offer(book, now, desk, count, places, own, entries[e], minted[e], salt)
+    count = _gather(book, view.handles[i], view.born[i], own, desk, 0)
+    count = _gather(book, sample.handles[i], sample.born[i], own, desk, count)
+    count = _gather(book, entries, minted, own, desk, count)
+    _rank_all(book, desk, count, own, salt)
+    count = _nearest(book, desk, count, places, now.cycle)
     for k in range(places):
         if k < count:
-            view.handles[i, k], view.born[i, k] = desk.handles[k], desk.born[k]
+            c = desk.best[k] & _PLACE
+            view.handles[i, k], view.born[i, k] = desk.handles[c], desk.born[c]
         else:
             view.handles[i, k] = NONE
 
 
-@kernel
+@tiny
 def request(
     book: Book,
     now: Now,
@@ -283,7 +283,7 @@ def request(
     return True
 
 
-@kernel
+@tiny
 def reply(
     book: Book,
     now: Now,
@@ -305,7 +305,7 @@ def reply(
     _take_in(book, now, view, sample, i, own, desk.inbox, desk.inbox_born, desk, 2 * n + 2)
 
 
-@kernel
+@tiny
 def merge(book: Book, now: Now, view: Near, sample: Samples, i: int, own: int, mail: Mail, m: int, desk: Desk, n: int) -> None:
     """Take in answer m, the n-th mail of the kind this row gets in this tick."""
     if view.partner[i] != NONE and same_peer(book, view.partner[i], mail.sender[m]):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gossamer.arrays import NONE, Cycles, Flags, Handles, Numbers, Offsets
 from gossamer.draws import draw
-from gossamer.jit import kernel, tiny
+from gossamer.jit import count_bits, kernel, tiny
 from gossamer.protocol.descriptor import Book, age
 
 __all__ = [
@@ -24,11 +24,9 @@ __all__ = [
     "Now",
     "Parcels",
     "bit",
-    "count_bits",
     "empty_mail",
     "empty_parcels",
     "free_places",
-    "lowest_bit",
     "oldest",
     "pick",
 ]
@@ -49,7 +47,11 @@ class Now(NamedTuple):
 
 
 class Mail(NamedTuple):
-    """Messages of at most L entries each, as columns; a message without addressee was not written."""
+    """Messages of at most L entries each, as columns; a message without addressee was not written.
+
+    The columns are laid over one block of memory, message by message, so that a message is a cache line or two: mail is
+    read in the order of its receivers, which is no order at all in memory.
+    """
 
     sender: Handles
     """(M,) int32: who writes, as it is at the time of writing."""
@@ -65,16 +67,25 @@ class Mail(NamedTuple):
     """(M, L) uint16."""
 
 
+_LINE_BYTES = 64
+
+
 def empty_mail(messages: int, entries: int) -> Mail:
     """Room for so many messages of so many entries, none of them written."""
-    return Mail(
-        sender=np.full(messages, NONE, np.int32),
-        to=np.full(messages, NONE, np.int32),
-        stamp=np.zeros(messages, np.uint16),
-        asks=np.zeros(messages, np.uint8),
-        handles=np.full((messages, entries), NONE, np.int32),
-        born=np.zeros((messages, entries), np.uint16),
+    head, size = 12, 12 + 6 * entries
+    kind = np.dtype(
+        {
+            "names": ["sender", "to", "stamp", "asks", "handles", "born"],
+            "formats": ["<i4", "<i4", "<u2", "u1", ("<i4", (entries,)), ("<u2", (entries,))],
+            "offsets": [0, 4, 8, 10, head, head + 4 * entries],
+            "itemsize": -(-size // _LINE_BYTES) * _LINE_BYTES,
+        }
     )
+    room = np.zeros(messages * kind.itemsize + _LINE_BYTES, np.uint8)
+    start = -room.ctypes.data % _LINE_BYTES
+    block = room[start : start + messages * kind.itemsize].view(kind)
+    block["sender"], block["to"], block["handles"] = NONE, NONE, NONE
+    return Mail(*(block[name] for name in Mail._fields))
 
 
 class Parcels(NamedTuple):
@@ -114,35 +125,15 @@ def empty_parcels(messages: int, entries: int) -> Parcels:
 
 _1 = np.uint64(1)
 _0 = np.uint64(0)
-_DEBRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_S58 = np.uint64(58)
-_PLACE = np.zeros(64, np.int64)
-for _k in range(64):
-    _PLACE[((1 << _k) * 0x03F79D71B4CB0A89 & (2**64 - 1)) >> 58] = _k
-_PAIRS, _FOURS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-_ONES = np.uint64(0x0101010101010101)
-_S2, _S4, _S56 = np.uint64(2), np.uint64(4), np.uint64(56)
 _S32 = np.uint64(32)
+_PLACE_BITS = 10
+_LAST_PLACE = (1 << _PLACE_BITS) - 1
 
 
 @tiny
 def bit(place: int) -> np.uint64:
     """The mask of one place."""
     return _1 << np.uint64(place)
-
-
-@tiny
-def lowest_bit(mask: np.uint64) -> int:
-    """The lowest place in a mask that is not empty (de Bruijn's sequence: no instruction of the machine is needed)."""
-    return int(_PLACE[((mask & (~mask + _1)) * _DEBRUIJN) >> _S58])
-
-
-@tiny
-def count_bits(mask: np.uint64) -> int:
-    """How many places are in a mask."""
-    mask -= (mask >> _1) & _PAIRS
-    mask = (mask & _FOURS) + ((mask >> _S2) & _FOURS)
-    return int((((mask + (mask >> _S4)) & _EIGHTS) * _ONES) >> _S56)
 
 
 @tiny
@@ -158,48 +149,48 @@ def free_places(handles: Handles) -> np.uint64:
 def oldest(handles: Handles, born: Cycles, now: int) -> int:
     """Position of the oldest entry in one view, or NONE when the view is empty.
 
-    handles : (K,) int32   descriptors in the book, NONE in a free place
+    handles : (K,) int32   descriptors in the book, NONE in a free place; K is at most 1024
     born    : (K,) uint16  cycle in which the subject minted each entry
 
-    The lower position wins a tie, so every driver chooses alike.
+    The lower position wins a tie, so every driver chooses alike. An age and its position are one number, whose greatest is
+    found without a branch.
     """
-    best, most = NONE, -1
+    most = NONE
     for k in range(handles.shape[0]):
-        years = age(born[k], now) if handles[k] != NONE else -1
-        if years > most:
-            best, most = k, years
-    return best
+        rank = (age(born[k], now) << _PLACE_BITS) | (_LAST_PLACE - k)
+        most = max(most, rank if handles[k] != NONE else NONE)
+    return most if most == NONE else _LAST_PLACE - (most & _LAST_PLACE)
 
 
-@kernel
+@tiny
 def pick(candidates: np.uint64, want: int, book: Book, now: Now, own: int, purpose: int, n: int) -> np.uint64:
     """A random subset of `want` of the candidate places; all of them when there are no more than that.
 
     Floyd's sampling: as many draws as places wanted, four to each half of a 64-bit draw (56**4 < 2**24, so a place is
-    favoured by less than one in 2**8 of its chance, and by one in 2**15 in a view of 20).
+    favoured by less than one in 2**8 of its chance, and by one in 2**15 in a view of 20). No branch depends on a draw.
     """
     total = count_bits(candidates)
     if total <= want:
         return candidates
     chosen, bits, half = _0, _0, _0
     for taken in range(want):
-        last = total - want + taken
+        last = np.uint64(total - want + taken)
         if taken % 8 == 0:
             bits = draw(now.seed, book.key[own], now.cycle, purpose, n + (taken >> 3))
             half = bits >> _S32
         elif taken % 8 == 4:  # noqa: PLR2004  (the other half)
             half = (bits << _S32) >> _S32
-        scaled = half * np.uint64(last + 1)
+        scaled = half * (last + _1)
         place = scaled >> _S32
         half = (scaled << _S32) >> _S32
-        chosen |= _1 << (place if (chosen >> place) & _1 == _0 else np.uint64(last))
+        again = (chosen >> place) & _1
+        chosen |= (_1 << place) | (again << last)
     if candidates >> np.uint64(total) == _0:
         return chosen
     spread = _0  # the candidates are not the first places: give the n-th candidate the n-th place's lot
     for _ in range(total):
         low = candidates & (~candidates + _1)
         candidates ^= low
-        if chosen & _1:
-            spread |= low
+        spread |= low & (~(chosen & _1) + _1)
         chosen >>= _1
     return spread

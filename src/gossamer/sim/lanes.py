@@ -29,7 +29,10 @@ def taken(mail: Post, which: slice | Numbers) -> Post:
     """Some of the messages, closed up."""
     columns: list[Any] = list(mail)
     if isinstance(mail, Mail):
-        return Mail(*[column[which] for column in columns])
+        some = empty_mail(len(mail.to[which]), mail.handles.shape[1])
+        for column, full in zip(some, mail, strict=True):
+            column[:] = full[which]
+        return some
     if isinstance(mail, Copies):
         some = [column[which] for column in columns[:-1]]
         return Copies(*[*some, np.array([some[0].shape[0]])])
@@ -54,7 +57,10 @@ def joined(mails: list[Post]) -> Post:
         return mails[0]
     head = mails[0]
     if isinstance(head, Mail):
-        return Mail(*(np.concatenate(columns) for columns in zip(*mails, strict=True)))
+        whole = empty_mail(sum(mail.to.shape[0] for mail in mails), head.handles.shape[1])
+        for column, parts in zip(whole, zip(*mails, strict=True), strict=True):
+            np.concatenate(parts, out=column)
+        return whole
     if isinstance(head, Copies):
         columns: list[Any] = [np.concatenate(parts) for parts in zip(*mails, strict=True)][:-1]
         return Copies(*[*columns, np.array([columns[0].shape[0]])])
@@ -103,18 +109,18 @@ class _Swap(Lane):
         """Deal with the mail that has arrived, then with the timers that are due."""
         if mail is not None:
             first, order = self.world.route(mail)
-            self.world.each_block(lambda block: self._mail(block, now, mail, first, order))
-            if not self.world.file(self, mail, now) and mail.to.shape[0] == self.world.rows:
+            written = self.world.each_block(lambda block: self._mail(block, now, mail, first, order))
+            if not self.world.file(self, mail, now, sum(written)) and mail.to.shape[0] == self.world.rows:
                 self._spare.append(mail)
         if due:
             out = self._blank()
-            self.world.each_block(lambda block: self._timers(block, now, out))
-            self.world.file(self, out, now, fresh=True)
+            written = self.world.each_block(lambda block: self._timers(block, now, out))
+            self.world.file(self, out, now, sum(written), fresh=True)
 
-    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> None:
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> int:
         raise NotImplementedError
 
-    def _timers(self, block: Block, now: Now, out: Mail) -> None:
+    def _timers(self, block: Block, now: Now, out: Mail) -> int:
         raise NotImplementedError
 
 
@@ -126,11 +132,11 @@ class CyclonLane(_Swap):
         self.entries, self._spare = params.shuffle, []
         self.state = [cyclon.samples(block.rows, params) for block in world.blocks]
 
-    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> None:
-        sweeps.cyclon_mail(self.world.book, now, self.state[block.number], block.own, mail, first, order, block.base)
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> int:
+        return sweeps.cyclon_mail(self.world.book, now, self.state[block.number], block.own, mail, first, order, block.base)
 
-    def _timers(self, block: Block, now: Now, out: Mail) -> None:
-        sweeps.cyclon_timers(self.world.book, now, self.state[block.number], block.own, block.due, out, block.base)
+    def _timers(self, block: Block, now: Now, out: Mail) -> int:
+        return sweeps.cyclon_timers(self.world.book, now, self.state[block.number], block.own, block.due, out, block.base)
 
 
 class VicinityLane(_Swap):
@@ -148,16 +154,16 @@ class VicinityLane(_Swap):
         lane = self.world.lanes.get("rings")
         return self._no_links if lane is None else lane.state[b]
 
-    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> None:
+    def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> int:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
-        sweeps.vicinity_mail(
+        return sweeps.vicinity_mail(
             self.world.book, now, self.state[b], sample, self._links(b), block.own, mail, first, order, block.base,
             int(self.params.rings_too), self.desks[b],
         )  # fmt: skip
 
-    def _timers(self, block: Block, now: Now, out: Mail) -> None:
+    def _timers(self, block: Block, now: Now, out: Mail) -> int:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
-        sweeps.vicinity_timers(
+        return sweeps.vicinity_timers(
             self.world.book, now, self.state[b], sample, self._links(b), block.own, block.due, out, block.base,
             int(self.params.rings_too), self.desks[b],
         )  # fmt: skip
@@ -184,7 +190,7 @@ class RingsLane(Lane):
             self.world.each_block(lambda block: self._ask(block, now, out))
         written = [taken(parcels, slice(0, int(parcels.used[0]))) for parcels in out if parcels.used[0]]
         if written:
-            self.world.file(self, joined(written), now)
+            self.world.file(self, whole := joined(written), now, whole.to.shape[0])
 
     def _run(self, block: Block, out: list[Parcels] | None, move: Callable[[], int]) -> None:
         """Make a move until it is through, giving it more of what it runs out of."""

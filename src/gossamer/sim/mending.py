@@ -231,10 +231,10 @@ class RepairLane(Lane):
             self.world.each_block(lambda block: self._ask(block, now, out))
         written = [taken(parcels, slice(0, int(parcels.used[0]))) for parcels in out if parcels.used[0]]
         if written:
-            self.world.file(self, joined(written), now)
+            self.world.file(self, whole := joined(written), now, whole.to.shape[0])
         sent = [taken(part, slice(0, int(part.used[0]))) for part in copies if part.used[0]]
         if sent:
-            self.world.file(lane, joined(sent), now)
+            self.world.file(lane, whole := joined(sent), now, whole.to.shape[0])
 
     def _widen(self, b: int, out: list[Parcels], copies: list[Copies] | None) -> None:
         """Twice the room for what is written."""

@@ -9,11 +9,34 @@ from __future__ import annotations
 import numpy as np
 
 from gossamer.arrays import NONE, Flags, Handles, Keys, Mask, Offsets, Rows, Ticks
-from gossamer.jit import sweep
+from gossamer.jit import sweep, tiny
 from gossamer.protocol.view import BOUNCE
 from gossamer.scenario.network import delay, lost, separated
 
 __all__ = ["arrivals", "lose", "part", "return_undeliverable", "route"]
+
+
+@tiny
+def _mailbox(owner: Rows, rows: int, handle: int) -> int:
+    """The row that a handle speaks of. The first handles are the rows themselves, so the column is seldom asked."""
+    return handle if handle < rows else int(owner[handle])
+
+
+@tiny
+def _each_in_its_place(to: Handles, owner: Rows, first: Offsets, order: Handles) -> bool:
+    """Group messages that stand at their receivers' numbers already, as answers do, and say whether all of them did."""
+    rows = first.shape[0] - 1
+    if to.shape[0] != rows:
+        return False
+    first[0] = 0
+    for r in range(rows):
+        first[r + 1] = first[r]
+        if to[r] != NONE:
+            if _mailbox(owner, rows, to[r]) != r:
+                return False
+            order[first[r]] = r
+            first[r + 1] += 1
+    return True
 
 
 @sweep
@@ -22,17 +45,19 @@ def route(to: Handles, sender: Handles, owner: Rows, in_order: int, first: Offse
 
     in_order : int  whether messages are numbered by sender already
     """
-    rows = first.shape[0] - 1
+    rows, many = first.shape[0] - 1, to.shape[0]
+    if _each_in_its_place(to, owner, first, order):
+        return
     for r in range(rows + 1):
         first[r] = 0
-    for m in range(to.shape[0]):
+    for m in range(many):
         if to[m] != NONE:
-            first[owner[to[m]] + 1] += 1
+            first[_mailbox(owner, rows, to[m]) + 1] += 1
     for r in range(rows):
         first[r + 1] += first[r]
-    for m in range(to.shape[0]):
+    for m in range(many):
         if to[m] != NONE:
-            r = owner[to[m]]
+            r = _mailbox(owner, rows, to[m])
             order[first[r]] = m
             first[r] += 1
     for r in range(rows, 0, -1):

@@ -200,7 +200,7 @@ class SpreadLane(Lane):
         self.world.each_block(lambda block: self._deal(block, now, mail, first, order, out))
         written = [taken(copies, slice(0, int(copies.used[0]))) for copies in out if copies.used[0]]
         if written:
-            self.world.file(self, joined(written), now)
+            self.world.file(self, whole := joined(written), now, whole.to.shape[0])
 
     def _deal(self, block: Block, now: Now, mail: Copies, first: Offsets, order: Handles, out: list[Copies]) -> None:
         b, lanes = block.number, self.world.lanes

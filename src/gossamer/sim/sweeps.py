@@ -7,7 +7,7 @@ with loses its addressee; an answer takes the place of its request.
 from __future__ import annotations
 
 from gossamer.arrays import NONE, Flags, Handles, Numbers, Offsets, Rows
-from gossamer.jit import sweep
+from gossamer.jit import prefetch, sweep
 from gossamer.protocol import cyclon, rings, vicinity
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.links import DONE, Desk, Links
@@ -23,32 +23,43 @@ __all__ = [
     "vicinity_timers",
 ]
 
+_AHEAD = 8
+"""So many messages before its turn one is asked of the memory."""
+
 
 @sweep
-def cyclon_timers(book: Book, now: Now, view: cyclon.Samples, own: Handles, due: Flags, mail: Mail, base: int) -> None:
-    """Start an exchange in every row that is due."""
+def cyclon_timers(book: Book, now: Now, view: cyclon.Samples, own: Handles, due: Flags, mail: Mail, base: int) -> int:
+    """Start an exchange in every row that is due; how many."""
+    written = 0
     for i in range(own.shape[0]):
-        if due[i] == 0 or not cyclon.request(book, now, view, i, own[i], mail, base + i):
+        if due[i] != 0 and cyclon.request(book, now, view, i, own[i], mail, base + i):
+            written += 1
+        else:
             mail.to[base + i] = NONE
+    return written
 
 
 @sweep
 def cyclon_mail(
     book: Book, now: Now, view: cyclon.Samples, own: Handles, mail: Mail, first: Offsets, order: Handles, base: int
-) -> None:
-    """Deal with every message, row by row."""
+) -> int:
+    """Deal with every message, row by row; how many answers there are."""
+    written, last = 0, first[base + own.shape[0]] - 1
     for i in range(own.shape[0]):
         start = first[base + i]
         for q in range(start, first[base + i + 1]):
+            prefetch(mail.handles, order[min(q + _AHEAD, last)])
             m = order[q]
             if mail.asks[m] == ASK:
                 cyclon.reply(book, now, view, i, own[i], mail, m, q - start)
+                written += 1
             else:
                 if mail.asks[m] == ANSWER:
                     cyclon.merge(book, now, view, i, own[i], mail, m)
                 else:
                     cyclon.drop(book, view, i, mail.sender[m])
                 mail.to[m] = NONE
+    return written
 
 
 @sweep
@@ -64,11 +75,15 @@ def vicinity_timers(
     base: int,
     rings_too: int,
     desk: vicinity.Desk,
-) -> None:
-    """Start an exchange in every row that is due."""
+) -> int:
+    """Start an exchange in every row that is due; how many."""
+    written = 0
     for i in range(own.shape[0]):
-        if due[i] == 0 or not vicinity.request(book, now, view, sample, links, i, own[i], mail, base + i, rings_too, desk):
+        if due[i] != 0 and vicinity.request(book, now, view, sample, links, i, own[i], mail, base + i, rings_too, desk):
+            written += 1
+        else:
             mail.to[base + i] = NONE
+    return written
 
 
 @sweep
@@ -85,20 +100,23 @@ def vicinity_mail(
     base: int,
     rings_too: int,
     desk: vicinity.Desk,
-) -> None:
-    """Deal with every message, row by row."""
+) -> int:
+    """Deal with every message, row by row; how many answers there are."""
+    written = 0
     for i in range(own.shape[0]):
         start = first[base + i]
         for q in range(start, first[base + i + 1]):
             m = order[q]
             if mail.asks[m] == ASK:
                 vicinity.reply(book, now, view, sample, links, i, own[i], mail, m, rings_too, desk, q - start)
+                written += 1
             else:
                 if mail.asks[m] == ANSWER:
                     vicinity.merge(book, now, view, sample, i, own[i], mail, m, desk, q - start)
                 else:
                     vicinity.drop(book, view, i, mail.sender[m])
                 mail.to[m] = NONE
+    return written
 
 
 @sweep

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from gossamer.sim.wired import LANES
 from gossamer.system.plan import Plan
 
 __all__ = ["Block", "Turn", "World"]
+
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -101,14 +103,9 @@ class World:
         """The cycle the next tick belongs to."""
         return self.tick // self.period
 
-    def each_block(self, work: Callable[[Block], object]) -> None:
-        """Work on every block, on all threads there are."""
-        if self._pool is None:
-            for block in self.blocks:
-                work(block)
-        else:
-            for _ in self._pool.map(work, self.blocks):
-                pass
+    def each_block(self, work: Callable[[Block], Answer]) -> list[Answer]:
+        """Work on every block, on all threads there are; what it comes to in each."""
+        return [work(block) for block in self.blocks] if self._pool is None else list(self._pool.map(work, self.blocks))
 
     def close(self) -> None:
         """Let the threads go."""
@@ -216,9 +213,8 @@ class World:
             guard.door(self.now, mail, self._first, self._order, entries=entries)
         return self._first, self._order
 
-    def file(self, lane: Lane, mail: Post, now: Now, *, fresh: bool = False) -> bool:
-        """Put written messages in the calendar; whether there were any. Fresh ones are numbered by sender."""
-        written = int(np.count_nonzero(mail.to != NONE))
+    def file(self, lane: Lane, mail: Post, now: Now, written: int, *, fresh: bool = False) -> bool:
+        """Put so many written messages in the calendar; whether there were any. Fresh ones are numbered by sender."""
         if not written:
             return False
         lane.sent["messages"] += written

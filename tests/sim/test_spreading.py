@@ -130,7 +130,8 @@ def test_half_of_the_nodes_gone_at_once_cost_little_and_repair_brings_the_rest(a
     at_once, mended = (tallied(world, truth, mended=late)[0] for late in (False, True))
     if silent == 0.0:  # silence is noticed by time alone, so what spreading does without repair has no bound
         assert at_once.delivered.sum() >= 0.9 * at_once.wanted.sum()
-    assert mended.delivered.sum() >= 0.99 * mended.wanted.sum()
+    # Silence is found link by link, at two unanswered questions each, while half of whom one asks do not answer.
+    assert mended.delivered.sum() >= (0.99 if silent == 0.0 else 0.95) * mended.wanted.sum()
     assert int(mended.unwanted.sum()) == 0
     assert (mended.delivered >= at_once.delivered).all()
 

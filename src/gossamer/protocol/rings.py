@@ -325,7 +325,7 @@ def exchanges(state: Links, i: int, links_per_exchange: int, haste: int) -> int:
         unmet += state.marks[at] & MET == 0
     if state.size[i] == 0:
         unmet = haste  # alone, as far as it knows: look around
-    return max(many, min(unmet, haste))
+    return many + min(unmet, max(haste - many, 0))
 
 
 @tiny

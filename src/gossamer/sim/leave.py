@@ -38,7 +38,7 @@ def forget(state: NamedTuple, rows: Rows) -> None:
         case fingers.Fingers():
             state.handles[rows], state.born[rows] = NONE, 0
         case alive.Graves():
-            state.handles[rows], state.since[rows], state.turn[rows] = NONE, 0, 0
+            state.handles[rows], state.since[rows], state.last[rows] = NONE, 0, NONE
         case repair.History():
             state.events[rows], state.when[rows], state.turn[rows] = NONE, 0, 0
         case _:

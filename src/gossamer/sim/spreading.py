@@ -386,7 +386,7 @@ def _tallied(world: World, lane: SpreadLane, wanting: Pairs, events: int, burden
     columns: list[Any] = [
         np.concatenate([log[c][: int(log.used[0])] for log in lane.log]) for c in range(len(Receipts._fields) - 1)
     ]
-    log = Receipts(*columns, np.array([columns[0].shape[0]]))
+    log = Receipts(*[*columns, np.array([columns[0].shape[0]])])
     order = np.argsort(log.tick, kind="stable")
     if not mended:
         order = order[log.what[order] != REPAIR]

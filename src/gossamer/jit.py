@@ -147,7 +147,7 @@ def count_bits(mask: Any) -> int:  # noqa: ANN401
     return int(mask).bit_count()
 
 
-def prefetch(array: Any, row: int) -> None:  # noqa: ANN401, ARG001  (any array)
+def prefetch(array: Any, row: int) -> None:  # noqa: ANN401  (any array)
     """Say that a row of an array will be looked at soon: the memory is slow, and fetches it meanwhile. Changes nothing."""
 
 

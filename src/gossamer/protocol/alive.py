@@ -124,7 +124,7 @@ def refused(book: Book, now: Now, it: Graves, i: int, handle: int, born: np.uint
 
 @tiny
 def _nobody_dead(now: Now, it: Graves, i: int, forget_cycles: int) -> bool:
-    return it.last[i] == NONE or now.cycle - it.last[i] > forget_cycles
+    return bool(it.last[i] == NONE or now.cycle - it.last[i] > forget_cycles)
 
 
 @kernel

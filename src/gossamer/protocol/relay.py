@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gossamer.arrays import NONE
-from gossamer.jit import kernel
+from gossamer.jit import tiny
 from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, Copies, Happenings
@@ -42,7 +42,7 @@ def rules(params: spread.Params) -> Rules:
     return Rules(int(params.mode == "arcs"), params.shortcuts, params.fanout, int(params.close), int(params.fail_over))
 
 
-@kernel
+@tiny
 def forget(book: Book, views: Views, i: int, own: int, dead: int) -> None:
     """Drop one found dead from every view."""
     links.drop(book, views.links, i, own, dead)
@@ -51,7 +51,7 @@ def forget(book: Book, views: Views, i: int, own: int, dead: int) -> None:
     fingers.drop(book, views.fingers, i, dead)
 
 
-@kernel
+@tiny
 def _pass_on(
     book: Book,
     now: Now,
@@ -78,7 +78,7 @@ def _pass_on(
     )  # fmt: skip
 
 
-@kernel
+@tiny
 def _turned_back(
     book: Book,
     happenings: Happenings,
@@ -113,7 +113,7 @@ def _turned_back(
     return spread.DONE
 
 
-@kernel
+@tiny
 def receive(
     book: Book,
     now: Now,

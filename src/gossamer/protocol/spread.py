@@ -191,7 +191,7 @@ def write(out: Copies, own: int, to: int, what: int, event: int, hop: int, low: 
     out.used[0] = m + 1
 
 
-@kernel
+@tiny
 def next_up(book: Book, links: Links, i: int, point: Coordinates, beyond: np.uint64) -> int:
     """The position in the arena of the first link, with an offset above `beyond`, that wants the point; or NONE."""
     for at in range(links.start[i], links.start[i] + links.size[i]):
@@ -200,7 +200,7 @@ def next_up(book: Book, links: Links, i: int, point: Coordinates, beyond: np.uin
     return NONE
 
 
-@kernel
+@tiny
 def next_down(book: Book, links: Links, i: int, point: Coordinates, below_this: np.uint64) -> int:
     """The position in the arena of the last link, with an offset below `below_this`, that wants the point; or NONE."""
     for at in range(links.start[i] + links.size[i] - 1, links.start[i] - 1, -1):
@@ -209,7 +209,7 @@ def next_down(book: Book, links: Links, i: int, point: Coordinates, below_this: 
     return NONE
 
 
-@kernel
+@tiny
 def forward(
     book: Book,
     now: Now,

@@ -12,7 +12,7 @@ import numpy as np
 
 from gossamer.arrays import NONE, Cycles, Flags, Handles, Numbers, Offsets
 from gossamer.draws import draw
-from gossamer.jit import count_bits, kernel, tiny
+from gossamer.jit import count_bits, tiny
 from gossamer.protocol.descriptor import Book, age
 
 __all__ = [

@@ -29,10 +29,11 @@ def taken(mail: Post, which: slice | Numbers) -> Post:
     """Some of the messages, closed up."""
     columns: list[Any] = list(mail)
     if isinstance(mail, Mail):
-        some = empty_mail(len(mail.to[which]), mail.handles.shape[1])
-        for column, full in zip(some, mail, strict=True):
-            column[:] = full[which]
-        return some
+        closed_up = empty_mail(len(mail.to[which]), mail.handles.shape[1])
+        targets: list[Any] = list(closed_up)
+        for target, column in zip(targets, columns, strict=True):
+            target[:] = column[which]
+        return closed_up
     if isinstance(mail, Copies):
         some = [column[which] for column in columns[:-1]]
         return Copies(*[*some, np.array([some[0].shape[0]])])
@@ -58,8 +59,9 @@ def joined(mails: list[Post]) -> Post:
     head = mails[0]
     if isinstance(head, Mail):
         whole = empty_mail(sum(mail.to.shape[0] for mail in mails), head.handles.shape[1])
-        for column, parts in zip(whole, zip(*mails, strict=True), strict=True):
-            np.concatenate(parts, out=column)
+        targets: list[Any] = list(whole)
+        for target, parts in zip(targets, zip(*mails, strict=True), strict=True):
+            np.concatenate(parts, out=target)
         return whole
     if isinstance(head, Copies):
         columns: list[Any] = [np.concatenate(parts) for parts in zip(*mails, strict=True)][:-1]

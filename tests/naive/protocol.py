@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 Boxes = NDArray[np.int64]
 Keys = NDArray[np.uint64]
+Entry = tuple[int, int]
+"""Whom, by handle, and the cycle it was minted in."""
 
 
 def points_of(box: Boxes) -> NDArray[np.int64]:
@@ -44,3 +47,74 @@ def naive_nearest(boxes: Boxes, scale: NDArray[np.float64], target: int, others:
         gap = np.maximum(0.0, np.maximum(boxes[j, 0] - boxes[target, 1], boxes[target, 0] - boxes[j, 1]))
         far.append(float(((gap * scale) ** 2).sum()))
     return sorted(far)
+
+
+@dataclass
+class NaiveSamples:
+    """One Cyclon view: its places, those that are locked, and the partner's while an exchange is under way.
+
+    key, version : by handle; of two entries for one key the higher version counts, then the younger.
+    """
+
+    own: int
+    key: Sequence[int]
+    version: Sequence[int]
+    places: list[Entry | None]
+    locked: set[int] = field(default_factory=set)
+    partner: int | None = None
+
+    def same(self, one: int, other: int) -> bool:
+        """Whether two handles speak of one peer."""
+        return self.key[one] == self.key[other]
+
+    def free(self) -> list[int]:
+        """The free places, rising."""
+        return [k for k, entry in enumerate(self.places) if entry is None]
+
+    def recognise(self, entries: Sequence[Entry]) -> tuple[set[int], list[Entry]]:
+        """The places of those known already, brought up to date; and the entries that are new. Oneself is neither."""
+        known, new = set[int](), []
+        for handle, born in entries:
+            if self.same(handle, self.own):
+                continue
+            there = [(k, entry) for k, entry in enumerate(self.places) if entry is not None and self.same(entry[0], handle)]
+            if not there:
+                new.append((handle, born))
+            for k, (old, old_born) in there:
+                known.add(k)
+                if (self.version[handle], born) > (self.version[old], old_born):
+                    self.places[k] = (handle, born)
+        return known, new
+
+    def give_up(self) -> None:
+        """No answer: the partner goes, unless it was heard of meanwhile or is all there is; nothing is locked any more."""
+        if self.partner in self.locked and len(self.free()) < len(self.places) - 1:
+            self.places[self.partner] = None
+        self.locked, self.partner = set(), None
+
+    def reply(self, request: Sequence[Entry], giving: set[int]) -> set[Entry]:
+        """Take in a request where these places are given away; what is answered."""
+        free = self.free()
+        known, new = self.recognise(request)
+        self.locked -= known
+        answer = {entry for k in giving if (entry := self.places[k]) is not None}
+        room = free + sorted(giving - known)
+        for entry, k in zip(new, room, strict=False):
+            self.places[k] = entry
+        return answer
+
+    def merge(self, sender: int, stamp: int, answer: Sequence[Entry]) -> None:
+        """Take in an answer: to free places, then the partner's, then those that were sent."""
+        room, spare, partner = self.free(), set[int](), self.partner
+        held = None if partner is None else self.places[partner]
+        expected = held is not None and self.same(held[0], sender)
+        if expected:
+            spare, self.locked, self.partner = self.locked, set(), None
+        known, new = self.recognise(answer)
+        spare = spare - known
+        room += sorted(spare, key=lambda k: (k != partner, k))
+        for entry, k in zip(new, room, strict=False):
+            self.places[k] = entry
+        kept = len(new) <= room.index(partner) if expected and partner in spare else False
+        if kept and partner is not None and held is not None:
+            self.places[partner] = (held[0], stamp)

@@ -81,12 +81,17 @@ def meet(view: Samples, i: int, handle: int, born: np.uint16) -> None:
 
 @tiny
 def give_up(view: Samples, i: int) -> None:
-    """End an exchange that brought no answer: the partner is taken for dead, what was sent to it stays."""
+    """End an exchange that brought no answer: the partner is taken for dead, what was sent to it stays.
+
+    # Departs from the paper: the only peer known is kept. One lost message would cut a newcomer off for ever.
+    """
     pending = view.pending[i]
     if pending != _0:
         place = int(pending >> _S56) - 1
         if (pending >> np.uint64(place)) & _1 != _0:
-            view.handles[i, place] = NONE
+            known = ~free_places(view.handles[i]) & (bit(view.handles.shape[1]) - _1)
+            if known != bit(place):
+                view.handles[i, place] = NONE
         view.pending[i] = _0
 
 

@@ -12,6 +12,9 @@ and works where an optional part is missing. A verb refuses what it cannot do by
 from __future__ import annotations
 
 import argparse
+import difflib
+import errno
+import io
 import json
 import os
 import sys
@@ -31,6 +34,8 @@ REFUSED: Final = 2
 BUG: Final = 3
 INTERRUPTED: Final = 130
 UNHEARD: Final = 141
+_FULL: Final = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+"""What a disk says that takes no more."""
 
 
 class Verb(NamedTuple):
@@ -90,6 +95,8 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; ``argv`` is without the program's name."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a sign gets its number, not a traceback
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -99,12 +106,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\ngossamer: stopped", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more as it ends, which would fail again and print a traceback.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_unwritten()
         return UNHEARD
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in _FULL:
             return _confess()
+        if error.filename is None:
+            _drop_unwritten()
         return _refuse(error, as_json="--json" in words)
     except Exception:  # noqa: BLE001  (the last resort: its exit code must not be that of a failed claim)
         return _confess()
@@ -114,6 +122,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Parse the words and run the verb among them."""
     asked = next((word for word in words if not word.startswith("-")), None)
+    names = [verb.name for verb in VERBS]
+    if asked is not None and asked not in names:
+        raise CallerError(f"no verb '{asked}'\nHint: {_near(asked, names)} See gossamer --help")
     parser = _Parser(prog="gossamer", description=_DESCRIPTION, epilog=_epilog(), formatter_class=_Formatter)
     parser.add_argument("--version", action="version", version=f"gossamer {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
@@ -124,7 +135,7 @@ def _run(words: list[str]) -> int:
             module = cast("_Module", import_module(verb.module))
             module.configure(of_verb)
     try:
-        args = parser.parse_args(words)
+        args = parser.parse_args(words, argparse.Namespace(words=words))
     except SystemExit as ended:  # --help and --version
         return DONE if ended.code is None else int(ended.code)
     if module is None:
@@ -137,6 +148,17 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     """Leaves our line breaks alone, so that examples can be copied."""
 
 
+def _drop_unwritten() -> None:
+    """Forget what stdout did not take: Python flushes it once more as it ends, which would fail again with a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _near(found: str, known: Sequence[str]) -> str:
+    """The name that was meant, or all there are."""
+    close = difflib.get_close_matches(found, known, 1)
+    return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}."
+
+
 def _epilog() -> str:
     """Examples, one a verb, and the exit codes."""
     examples = "".join(f"  {verb.example}\n" for verb in VERBS)
@@ -146,7 +168,7 @@ def _epilog() -> str:
 def _refuse(error: Exception, *, as_json: bool) -> int:
     """Say what was wrong, in the form that was asked for."""
     if as_json:
-        print(json.dumps({"error": _described(error)}, ensure_ascii=False))
+        print(json.dumps({"error": _described(error)}))
     print(f"gossamer: {error}", file=sys.stderr)
     return REFUSED
 

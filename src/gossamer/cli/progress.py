@@ -1,10 +1,12 @@
 """How far a long command has come: one line that redraws itself on a terminal, now and then a plain line elsewhere.
 
-It goes to stderr, so that stdout holds results alone. With ``--json`` nothing is shown at all.
+It goes to stderr, so that stdout holds results alone. With ``--json`` nothing is shown at all. A reader of stderr that
+went away is no reason to end a run.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -24,7 +26,7 @@ class Progress:
     def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.quiet = quiet
-        self._live = not quiet and self.stream.isatty()
+        self._live = not quiet and self.stream.isatty() and os.environ.get("TERM") != "dumb"
         self._begun = self._last = time.monotonic()
         self._start = 0.0
         self._drawn = False
@@ -52,25 +54,29 @@ class Progress:
             filled = round(_WIDTH * done)
             line = f"{'#' * filled}{'.' * (_WIDTH - filled)} {done:4.0%}  {left:<12} {what}"
             columns = shutil.get_terminal_size().columns
-            self.stream.write(f"\r\x1b[K{line[: columns - 1]}")
+            self._write(f"\r\x1b[K{line[: columns - 1]}")
             self._drawn = True
         else:
-            self.stream.write(f"-- {done:4.0%}  {left}  {what}\n")
-        self.stream.flush()
+            self._write(f"-- {done:4.0%}  {left}  {what}\n")
 
     def say(self, what: str) -> None:
         """Write a line that stays."""
         if not self.quiet:
             self.wipe()
-            self.stream.write(f"{what}\n")
-            self.stream.flush()
+            self._write(f"{what}\n")
 
     def wipe(self) -> None:
         """Take the bar away."""
         if self._drawn:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
+            self._write("\r\x1b[K")
             self._drawn = False
+
+    def _write(self, text: str) -> None:
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except OSError:
+            self.quiet = True
 
     def _left(self, done: float, now: float) -> str:
         gone = done - self._start

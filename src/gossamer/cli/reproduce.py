@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import math
 import os
 import shlex
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gossamer import __version__
 from gossamer.cli import running
 from gossamer.cli.progress import Progress
-from gossamer.cli.simulate import INTERRUPTED, make_folder
-from gossamer.errors import CallerError, MissingExtraError
+from gossamer.errors import CallerError, DataError, MissingExtraError
 from gossamer.report import text
-from gossamer.report.claims import Verdict, verdicts
+from gossamer.report.claims import Verdict, tally, verdicts
 from gossamer.report.curves import Curve, Result, curves
 from gossamer.report.drawing import TITLES, draw, require_extra
 from gossamer.report.experiments import CASES, FIGURES, Case, Size, scenarios
@@ -33,9 +37,11 @@ __all__ = ["configure", "run"]
 
 _FULL: Final = Size(nodes=10_000, events=10_000, rejoins=100, publishers=10_000, nobody=1_000)
 _DEMO: Final = Size(nodes=2_500, events=2_500, rejoins=40, publishers=2_500, nobody=200)
+_WIDEST: Final = 120
 _DESCRIPTION: Final = """\
-Run the experiments of a paper and set its statements beside what comes out here: in the terminal, as JSON, and with --out as
-Parquet, SVG, PNG and one HTML page. Without a figure's name, all of them; one run serves as many figures as it can.
+Run the experiments of a paper and set its statements beside what comes out here:
+in the terminal, as JSON, and with --out as Parquet, SVG, PNG and one HTML page.
+Without a figure's name, all of them; one run serves as many figures as it can.
 
   gossamer reproduce sub2sub --demo
   gossamer reproduce sub2sub rings hops --nodes 2000 --seeds 1 2 --out figures
@@ -46,12 +52,17 @@ Parquet, SVG, PNG and one HTML page. Without a figure's name, all of them; one r
 def configure(parser: argparse.ArgumentParser) -> None:
     """The arguments of the verb."""
     parser.description = _DESCRIPTION
+    parser.epilog = "figures:\n" + "\n".join(f"  {name:<14} {title}" for name, title in TITLES.items())
     parser.add_argument("paper", choices=["sub2sub"], help="whose experiments")
-    parser.add_argument("figure", nargs="*", metavar="FIGURE", help=", ".join(FIGURES))
+    parser.add_argument("figure", nargs="*", metavar="FIGURE", help="which of them; their names are below")
     parser.add_argument("--nodes", type=running.whole(50, 10_000_000), metavar="N", help=f"nodes ({_FULL.nodes})")
     parser.add_argument(
         "--events", type=running.whole(1, 1 << 24), metavar="N", help="test events (as many as nodes, 10000 at most)"
     )
+    parser.add_argument(
+        "--rejoins", type=running.whole(1, 10_000_000), metavar="N",
+        help="subscribers that join again, one at a time (1 in 100 nodes); as many as nodes: each in turn, as in the paper",
+    )  # fmt: skip
     parser.add_argument("--seeds", type=running.seed, nargs="+", metavar="N", help="a run for each (1)")
     parser.add_argument(
         "--form", choices=["faithful", "better"], default="faithful", help="the paper's rules, or what does best"
@@ -59,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--demo", action="store_true", help=f"a small world, about a minute: {_DEMO.nodes} nodes")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where tables, figures and the page go")
     running.threading(parser)
-    parser.add_argument("--resume", action="store_true", help="with --out: go on where it was stopped, skip runs that are done")
+    running.going_on(parser)
     parser.add_argument("--json", action="store_true", help="print one object with every number, and no progress")
 
 
@@ -67,36 +78,47 @@ def run(args: argparse.Namespace) -> int:
     """Run the experiments, show them, and fail when a claim does."""
     unknown = [name for name in args.figure if name not in FIGURES]
     if unknown:
-        raise CallerError(f"no figure '{unknown[0]}'\nHint: the figures are {', '.join(FIGURES)}")
+        close = difflib.get_close_matches(unknown[0], FIGURES, 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"the figures are {', '.join(FIGURES)}"
+        raise CallerError(f"no figure '{unknown[0]}'\nHint: {hint}")
+    if args.out is None and (args.resume or args.replace):
+        raise CallerError("nothing is kept without --out\nHint: --out DIR")
     figures = [name for name in FIGURES if not args.figure or name in args.figure]
     size = _size(args)
-    todo = running.jobs(
-        scenarios(figures, size, args.form, args.seeds or (1,)), (), None if args.out is None else args.out / "runs"
-    )
+    seeds = args.seeds or [1]
+    runs = None if args.out is None else args.out / "runs"
+    todo = running.jobs(scenarios(figures, size, args.form, seeds), seeds, runs)
     memory = max(needs(job.scenario).total for job in todo)
     if args.out is not None:
-        make_folder(args.out)
+        running.make_room(args.out, todo, replace=args.replace)
     results: list[Result] = []
     with running.stoppable() as stop, Progress(quiet=args.json) as progress:
         progress.say(f"-- Sub-2-Sub, {args.form}: {len(todo)} runs of {size.nodes} nodes, up to {said(memory)} of memory")
         try:
-            for job, made, tables in running.carry_out(todo, args, progress, stop, resume=args.resume, every=0):
+            every = running.CHECKPOINT_EVERY
+            for job, made, tables in running.carry_out(todo, args, progress, stop, resume=args.resume, every=every):
                 case = next(case for case in CASES if job.scenario.name.endswith(case.name))
                 results.append(Result(case, job.seed, args.form, tables, dict(made.metrics)))
         except StoppedError as stopped:
             progress.wipe()
-            print(_told_when_stopped(stopped, args.out), file=sys.stderr)
-            return INTERRUPTED
+            told = "nothing was kept, for there is no --out"
+            told = told if args.out is None else f"to go on from there:\n  {running.again(args.words)}"
+            print(f"gossamer: {stopped}; {told}", file=sys.stderr)
+            return running.INTERRUPTED
     judged = verdicts(figures, results)
     shown = {name: found for name in figures if (found := curves(name, results))}
-    note = f"{size.nodes:,} nodes, {size.events:,} events, {args.form} form, seeds {', '.join(map(str, args.seeds or (1,)))}"
-    if args.json:
-        print(json.dumps(_object(args.form, size, results, judged, shown)))
-    else:
-        print("\n".join(_report(shown, judged, note)))
+    named = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+    note = f"{size.nodes:,} nodes, {size.events:,} events, {args.form} form, {named}, gossamer {__version__}"
+    command = shlex.join(["gossamer", *args.words])
+    told = {"paper": "sub2sub", "gossamer": __version__, "command": command, "form": args.form, "seeds": seeds}
+    told |= {"size": size._asdict(), **_object(results, judged, shown)}
     if args.out is not None:
-        _write(args.out, note, shown, judged, quiet=args.json)
-    return 0 if all(it.holds for it in judged) else 1
+        _write(args.out, note, command, shown, judged, told)
+    if args.json:
+        print(json.dumps(told))
+    else:
+        print("\n".join([*_report(shown, judged, note), *([] if args.out is None else ["", str(args.out / "index.html")])]))
+    return 1 if any(it.holds is False for it in judged) else 0
 
 
 def _size(args: argparse.Namespace) -> Size:
@@ -107,28 +129,21 @@ def _size(args: argparse.Namespace) -> Size:
     return Size(
         nodes=nodes,
         events=args.events or max(1, round(base.events * share)),
-        rejoins=max(10, round(base.rejoins * share)),
+        rejoins=args.rejoins or max(10, round(base.rejoins * share)),
         publishers=max(1, round(base.publishers * share)),
-        nobody=max(1, round(base.nobody * share)),
+        nobody=max(50, round(base.nobody * share)),
     )
-
-
-def _told_when_stopped(stopped: StoppedError, out: Path | None) -> str:
-    if out is None:
-        return "gossamer: stopped; nothing was kept, for there is no --out"
-    words = [*sys.argv[1:], *([] if "--resume" in sys.argv else ["--resume"])]
-    return f"gossamer: {stopped}; to go on from there:\n  {shlex.join(['gossamer', *words])}"
 
 
 def _report(shown: Mapping[str, Mapping[Case, Curve]], judged: Sequence[Verdict], note: str) -> list[str]:
     """Everything for people."""
     plain = not _can_print("█“₂")
-    lines = [note]
+    width = max(40, min(shutil.get_terminal_size().columns, _WIDEST))
+    lines = [*textwrap.wrap(note, width)]
     for name, found in shown.items():
         lines += ["", TITLES[name], "-" * len(TITLES[name]), *text.figure(name, found, ascii_only=plain)]
-        lines += ["", *text.table([it for it in judged if it.figure == name])]
-    failed = sum(not it.holds for it in judged)
-    lines += ["", f"{len(judged) - failed} of {len(judged)} verdicts hold" + (f", {failed} do not" if failed else "")]
+        lines += ["", *text.table([it for it in judged if it.figure == name], width)]
+    lines += ["", tally(judged)]
     return [line.replace("“", '"').replace("”", '"') for line in lines] if plain else lines
 
 
@@ -141,7 +156,7 @@ def _can_print(signs: str) -> bool:
 
 
 def _object(
-    form: str, size: Size, results: Sequence[Result], judged: Sequence[Verdict], shown: Mapping[str, Mapping[Case, Curve]]
+    results: Sequence[Result], judged: Sequence[Verdict], shown: Mapping[str, Mapping[Case, Curve]]
 ) -> dict[str, Any]:
     """Everything for programs: the metrics of each world, meant over seeds and each alone; the curves; the verdicts."""
     experiments = {}
@@ -150,13 +165,10 @@ def _object(
         of_seeds = {str(result.seed): result.metrics for result in mine}
         experiments[case.name] = {**_meant([result.metrics for result in mine]), "seeds": of_seeds}
     found = {
-        "paper": "sub2sub",
-        "form": form,
-        "size": size._asdict(),
         "experiments": experiments,
         "figures": {name: {case.name: curve for case, curve in found.items()} for name, found in shown.items()},
         "verdicts": [it._asdict() for it in judged],
-        "holds": all(it.holds for it in judged),
+        "holds": not any(it.holds is False for it in judged),
     }
     plain: dict[str, Any] = _finite(found)
     return plain
@@ -186,12 +198,17 @@ def _finite(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
 def _write(
     out: Path,
     note: str,
+    command: str,
     shown: Mapping[str, Mapping[Case, Curve]],
     judged: Sequence[Verdict],
-    *,
-    quiet: bool,
+    told: Mapping[str, Any],
 ) -> None:
-    """Tables, pictures and the page; without the extra, the page has its figures as text."""
+    """Tables, numbers, pictures and the page; without the extra, the page has its figures as text."""
+    for name in FIGURES:  # of an earlier run, which the page would not show
+        for path in (out / f"{name}.parquet", out / "figures" / f"{name}.svg", out / "figures" / f"{name}.png"):
+            path.unlink(missing_ok=True)
+    with _replaced(out / "numbers.json") as path:
+        path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     _parquet(out / "verdicts.parquet", pa.Table.from_pylist([it._asdict() for it in judged]))
     for name, found in shown.items():
         parts = [pa.table({"case": [case.name] * len(next(iter(curve.values()))), **curve}) for case, curve in found.items()]
@@ -203,15 +220,22 @@ def _write(
     except MissingExtraError as missing:
         print(f"gossamer: {missing}\nThe page has its figures as text.", file=sys.stderr)
     lines = {name: text.figure(name, found) for name, found in shown.items()}
-    write_page(out / "index.html", note, shlex.join(["gossamer", *sys.argv[1:]]), judged, pictures, lines)
-    if not quiet:
-        print(f"\n{out / 'index.html'}")
+    write_page(out / "index.html", note, command, judged, pictures, lines)
 
 
 def _parquet(path: Path, table: pa.Table) -> None:
+    with _replaced(path) as partial:
+        pq.write_table(table, partial, compression="zstd")
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """Another name to write to, which becomes the file's own when all went well."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        pq.write_table(table, partial, compression="zstd")
+        yield partial
         partial.replace(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
         partial.unlink(missing_ok=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +17,30 @@ import pyarrow as pa
 
 from gossamer import __version__
 from gossamer.cli.progress import Progress
-from gossamer.errors import CallerError, DataError
+from gossamer.errors import CallerError, DataError, ScenarioError
 from gossamer.scenario.scenario import Scenario
-from gossamer.scenario.toml import digest
+from gossamer.scenario.toml import digest, loads, to_dict, to_toml
 from gossamer.sim.run import CHECKPOINT, Options, Report, run, save
-from gossamer.trace.folder import Run, read_run, read_table
+from gossamer.trace.folder import Run, begin_run, read_run, read_scenario, read_table
 
-__all__ = ["Job", "carry_out", "done_before", "jobs", "seed", "stoppable", "threading", "whole"]
+__all__ = [
+    "CHECKPOINT_EVERY",
+    "INTERRUPTED",
+    "Job",
+    "again",
+    "carry_out",
+    "done_before",
+    "going_on",
+    "jobs",
+    "make_room",
+    "seed",
+    "stoppable",
+    "threading",
+    "whole",
+]
+
+INTERRUPTED: Final = 130
+CHECKPOINT_EVERY: Final = 10
 
 _MOST_THREADS: Final = 8
 _GOSSIP_SHARE: Final = 0.4
@@ -44,6 +63,9 @@ class Job(NamedTuple):
 
 def jobs(scenarios: Sequence[Scenario], seeds: Sequence[int], out: Path | None) -> list[Job]:
     """A run for each scenario and seed, in a folder by its case and seed."""
+    twice = {number for number in seeds if list(seeds).count(number) > 1}
+    if twice:
+        raise CallerError(f"seed {min(twice)} is given twice")
     found = []
     for scenario in scenarios:
         case = scenario.name.split("/")[1:]
@@ -60,6 +82,44 @@ def _plain(part: str) -> str:
     """A name as a folder: no separators, no way up."""
     safe = "".join(sign if sign.isalnum() or sign in "._- " else "-" for sign in part).strip(". ")
     return safe or "case"
+
+
+def make_room(out: Path, todo: Sequence[Job], *, replace: bool) -> None:
+    """Find out before any work is done whether its outcome can be written, and would not take another run's place."""
+    for job in todo:
+        other = None if job.folder is None or replace else _other(job.folder, job.scenario)
+        if other is not None:
+            raise DataError(f"{job.folder}: holds another run: {other}\nHint: choose another --out, or --replace what is there")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for folder in (out, *(job.folder for job in todo if job.folder is not None)):
+            # The nearest folder that there is has to take files.
+            place = next(it for it in (folder, *folder.parents) if os.path.lexists(it))
+            with tempfile.TemporaryFile(dir=place):
+                pass
+    except OSError as error:
+        raise DataError(f"{out}: cannot be written ({error.strerror or error})\nHint: choose another --out") from error
+
+
+def _other(folder: Path, scenario: Scenario) -> str | None:
+    """How the run in a folder, finished or begun, differs from this one; None where it does not, or none is there."""
+    try:
+        found = loads(read_scenario(folder), folder.name)[0]
+    except (DataError, ScenarioError):
+        return None
+    there, here = dict(_leaves(to_dict(found))), dict(_leaves(to_dict(scenario)))
+    differ = (path for path in [*here, *there] if there.get(path) != here.get(path))
+    path = next((path for path in differ if path.split(".")[0] not in {"name", "seeds"}), None)
+    return None if path is None else f"its {path} is {there.get(path, 'not set')}, not {here.get(path, 'set')}"
+
+
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Every setting with its dotted path."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}".lstrip("."))
+    else:
+        yield path, value
 
 
 def done_before(job: Job) -> Run | None:
@@ -98,6 +158,10 @@ def _make(
     job: Job, args: argparse.Namespace, stop: Callable[[], bool], *, resume: bool, every: int, tell: Callable[[Report], None]
 ) -> tuple[Run, Mapping[str, pa.Table]]:
     begun = resume and job.folder is not None and (job.folder / CHECKPOINT).exists()
+    if job.folder is not None:
+        begin_run(job.folder, to_toml(job.scenario))
+        if not begun:
+            (job.folder / CHECKPOINT).unlink(missing_ok=True)
     how = Options(
         blocks=args.blocks or args.threads,
         threads=args.threads,
@@ -155,6 +219,19 @@ def stoppable() -> Iterator[Callable[[], bool]]:
         yield lambda: pressed
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def again(words: Sequence[str]) -> str:
+    """The command that goes on after one that was stopped."""
+    new = [word for word in words if word != "--replace"]
+    return shlex.join(["gossamer", *new, *([] if "--resume" in new else ["--resume"])])
+
+
+def going_on(parser: argparse.ArgumentParser) -> None:
+    """The arguments on what stands in the folder already."""
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--resume", action="store_true", help="go on where runs were stopped; skip those that are done")
+    one.add_argument("--replace", action="store_true", help="put new runs in the place of other runs that are there")
 
 
 def threading(parser: argparse.ArgumentParser) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,29 +13,31 @@ from typing import Any, Final
 from gossamer.cli import running
 from gossamer.cli.progress import Progress
 from gossamer.errors import DataError
-from gossamer.scenario.toml import load
+from gossamer.scenario.toml import load, presets
 from gossamer.sim.memory import said
 from gossamer.sim.run import CHECKPOINT, StoppedError, needs
 from gossamer.trace.folder import Run
 
-__all__ = ["INTERRUPTED", "configure", "make_folder", "run"]
+__all__ = ["configure", "run"]
 
-INTERRUPTED: Final = 130
-_CHECKPOINT_EVERY: Final = 10
 _MOST_DATES: Final = 15
 """Lines of dates in the table; more of them are for tables and figures."""
 _DESCRIPTION: Final = """\
-Run a scenario: a TOML file, or a preset by its name. Every case of it is run with each of its seeds, and each run gets a
-folder in DIR: its tables as Parquet, scenario.toml, run.json. Ctrl-C stops after the cycle under way and leaves a
-checkpoint; the same command with --resume goes on from there and skips the runs that are done.
+Run a scenario: a TOML file, or a preset by its name. Each case of it is run with
+each of its seeds, and each run gets a folder in DIR: tables as Parquet,
+scenario.toml, run.json.
+
+Ctrl-C stops after the cycle under way and leaves a checkpoint; the same command
+with --resume goes on from there and skips the runs that are done. One that was
+killed goes on from its last checkpoint. The outcome is the same to the last byte.
 
   gossamer simulate rings --out rings --set population.nodes=1000 --seed 1
-  gossamer simulate mine.toml --out mine --json
+  gossamer simulate mine.toml --out mine --set crashes.0.share=0.5 --json
 """
 _COLUMNS: Final = (
     ("links", "links_in_place", ".4f"),
     ("rings", "rings_complete", ".4f"),
-    ("complete at", "complete_at", "d"),
+    ("all at", "complete_at", "d"),
     ("hit ratio", "hit_ratio", ".4f"),
     ("spam", "spam", ".4f"),
     ("copies", "copies_per_delivery", ".2f"),
@@ -47,15 +49,16 @@ _COLUMNS: Final = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """The arguments of the verb."""
     parser.description = _DESCRIPTION
+    parser.epilog = "presets:\n" + textwrap.fill(" ".join(presets()), 80, initial_indent="  ", subsequent_indent="  ")
     parser.add_argument("scenario", metavar="SCENARIO", help="a TOML file, or the name of a preset")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the runs' folders go")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="put a setting over each case")
     parser.add_argument("--seed", action="append", type=running.seed, default=[], metavar="N", help="instead of the scenario's")
     running.threading(parser)
-    parser.add_argument("--resume", action="store_true", help="go on where a run was stopped; skip those that are done")
+    running.going_on(parser)
     parser.add_argument(
-        "--checkpoint", type=running.whole(0, 1 << 20), default=_CHECKPOINT_EVERY, metavar="CYCLES",
-        help=f"leave a checkpoint after so many cycles ({_CHECKPOINT_EVERY}); 0: only when stopped",
+        "--checkpoint", type=running.whole(0, 1 << 20), default=running.CHECKPOINT_EVERY, metavar="CYCLES",
+        help=f"leave a checkpoint after so many cycles ({running.CHECKPOINT_EVERY}); 0: only when stopped",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one object, and no progress")
 
@@ -66,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     memory = max(needs(job.scenario).total for job in todo)
     if args.resume and not any(_begun(job) for job in todo):
         raise DataError(f"{args.out}: no run of this scenario was begun here\nHint: leave out --resume")
-    make_folder(args.out)
+    running.make_room(args.out, todo, replace=args.replace)
     finished: list[tuple[running.Job, Run]] = []
     with running.stoppable() as stop, Progress(quiet=args.json) as progress:
         progress.say(f"-- {len(todo)} run{'s' if len(todo) > 1 else ''}, up to {said(memory)} of memory")
@@ -75,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
             finished.extend((job, found) for job, found, _ in made)
         except StoppedError as stopped:
             progress.wipe()
-            print(f"gossamer: {stopped}; to go on from there:\n  {_again(sys.argv[1:])}", file=sys.stderr)
-            return INTERRUPTED
+            print(f"gossamer: {stopped}; to go on from there:\n  {running.again(args.words)}", file=sys.stderr)
+            return running.INTERRUPTED
     if args.json:
         print(json.dumps({"scenario": args.scenario, "memory_bytes": memory, "runs": [_told(*one) for one in finished]}))
     else:
@@ -86,19 +89,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _begun(job: running.Job) -> bool:
     return job.folder is not None and ((job.folder / CHECKPOINT).exists() or running.done_before(job) is not None)
-
-
-def make_folder(folder: Path) -> None:
-    """Find out before the work is done whether its outcome can be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be made ({error.strerror or error})\nHint: choose another --out") from error
-
-
-def _again(words: Sequence[str]) -> str:
-    """The command that goes on."""
-    return shlex.join(["gossamer", *words, *([] if "--resume" in words else ["--resume"])])
 
 
 def _told(job: running.Job, found: Run) -> Mapping[str, Any]:
@@ -117,15 +107,20 @@ def _table(finished: Sequence[tuple[running.Job, Run]]) -> list[str]:
     """Runs for people: a line each, with the columns that some of them have."""
     columns = [it for it in _COLUMNS if any(found.metrics.get(it[1]) is not None for _, found in finished)]
     width = max((len(job.name) for job, _ in finished), default=0)
-    lines = [" ".join([f"{'':<{width}}", *(f"{title:>11}" for title, _, _ in columns)])]
+    lines = [" ".join([f"{'':<{width}}", *(f"{title:>{_wide(title)}}" for title, _, _ in columns)])]
     for job, found in finished:
-        shown = [found.metrics.get(name) for _, name, _ in columns]
-        cells = [
-            f"{'-' if value is None else format(value, form):>11}" for value, (_, _, form) in zip(shown, columns, strict=True)
-        ]
-        lines.append(" ".join([f"{job.name:<{width}}", *cells]))
-        lines += [f"{'':<{width}} {line}" for line in _more(found.metrics)]
+        cells = [f"{job.name:<{width}}"]
+        for title, name, form in columns:
+            value = found.metrics.get(name)
+            cells.append(f"{'-' if value is None else format(value, form):>{_wide(title)}}")
+        lines.append(" ".join(cells))
+        lines += [f"  {line}" for line in _more(found.metrics)]
     return lines
+
+
+def _wide(title: str) -> int:
+    """A column holds its title, and 1.0000."""
+    return max(len(title), 6)
 
 
 def _more(metrics: Mapping[str, Any]) -> list[str]:

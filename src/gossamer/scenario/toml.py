@@ -59,7 +59,12 @@ def load(source: str | Path, sets: Iterable[str] = ()) -> list[Scenario]:
         close = difflib.get_close_matches(str(source), presets(), 1)
         hint = f"did you mean the preset '{close[0]}'?" if close else "a file, or a preset: " + ", ".join(presets())
         raise ScenarioError(str(source), f"cannot be read ({getattr(error, 'strerror', None) or error})", hint=hint) from error
-    return loads(text, path.stem, sets)
+    try:
+        return loads(text, path.stem, sets)
+    except ScenarioError as error:
+        if isinstance(error.__cause__, tomllib.TOMLDecodeError):
+            raise ScenarioError(str(source), error.problem) from error.__cause__
+        raise
 
 
 def loads(text: str, name: str, sets: Iterable[str] = ()) -> list[Scenario]:
@@ -72,14 +77,16 @@ def loads(text: str, name: str, sets: Iterable[str] = ()) -> list[Scenario]:
     if not isinstance(cases, list) or not all(isinstance(case, dict) for case in cases) or not cases:
         raise ScenarioError(_CASE, f"found {cases!r}, expected tables", hint="[[case]]")
     overrides = [_parsed(setting) for setting in sets]
-    title = table.setdefault("name", name)
+    named = [value for keys, value in overrides if keys == ["name"] and isinstance(value, str) and value]
+    title = named[-1] if named else table.setdefault("name", name)
     found = []
     for i, case in enumerate(cases):
         whole = _merged(table, case)
         if "name" in case or len(cases) > 1:
             whole["name"] = f"{title}/{case.get('name', i + 1)}"
-        for path, value in overrides:
-            _put(whole, path, value)
+        for keys, value in overrides:
+            if keys != ["name"] or not named:
+                _put(whole, keys, value)
         found.append(from_dict(whole))
     return found
 
@@ -121,7 +128,7 @@ def _made(kind: type, table: object, path: str) -> object:
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            close = difflib.get_close_matches(str(key), known, 1, 0.5)
+            close = _inside(kind, str(key)) or difflib.get_close_matches(str(key), known, 1, 0.5)
             hint = f"did you mean '{path}{close[0]}'?" if close else "known here: " + ", ".join(known)
             raise ScenarioError(f"{path}{key}", "no such setting", hint=hint)
         values[key] = _value(hints[key], value, f"{path}{key}")
@@ -129,6 +136,12 @@ def _made(kind: type, table: object, path: str) -> object:
         if entry.name not in values and entry.default is entry.default_factory:
             raise ScenarioError(f"{path}{entry.name}", "not given, and has no default")
     return kind(**values)
+
+
+def _inside(kind: type, key: str) -> list[str]:
+    """Where a setting lies that was looked for one table too far out: the nodes are the population's."""
+    tables = ((name, hint) for name, hint in get_type_hints(kind).items() if is_dataclass(hint))
+    return [f"{name}.{key}" for name, hint in tables if key in {entry.name for entry in fields(hint)}][:1]
 
 
 def _value(hint: Toml, value: object, path: str) -> object:

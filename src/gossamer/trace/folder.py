@@ -4,7 +4,8 @@
     run.json         versions, seed, hash of the configuration, hash of the final state, rows of each table
     <table>.parquet  one a table in which something stands
 
-Files are written under another name and renamed, ``run.json`` last: a folder without it is a run that did not end. Reading
+Files are written under another name and renamed, ``scenario.toml`` first and ``run.json`` last: a folder without it is a run
+that did not end. Reading
 checks all of it, and a file that is truncated, of another version or of another shape ends in one DataError.
 """
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from gossamer.errors import DataError
 from gossamer.trace.tables import TABLES, VERSION
 
-__all__ = ["Run", "column", "read_run", "read_scenario", "read_table", "write_run"]
+__all__ = ["Run", "begin_run", "column", "read_run", "read_scenario", "read_table", "write_run"]
 
 _RUN, _SCENARIO = "run.json", "scenario.toml"
 
@@ -49,6 +50,27 @@ class Run:
     """Rows of each table."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What came out, where it was asked for."""
+
+
+def begin_run(folder: Path, scenario: str) -> None:
+    """Make the folder of a run about to be made: it says what is run, and holds nothing of another run any longer.
+
+    What a killed run left half-written goes, too. A finished run of the same text stays until the new one takes its place.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("*.partial"):
+            path.unlink()
+        path = folder / _SCENARIO
+        if not path.exists() or path.read_bytes() != scenario.encode():
+            (folder / _RUN).unlink(missing_ok=True)
+            for name in TABLES:
+                (folder / f"{name}.parquet").unlink(missing_ok=True)
+            with _renamed(path) as partial:
+                partial.write_text(scenario, encoding="utf-8")
+    except OSError as error:
+        problem = f"{folder}: cannot be written ({error.strerror or error})"
+        raise DataError(problem) from error
 
 
 def write_run(folder: Path, run: Run, scenario: str, tables: Mapping[str, pa.Table]) -> Run:

@@ -1,0 +1,12 @@
+"""``python -m gossamer``: the command, where no script of it is on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from gossamer.cli.main import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    sys.exit(main())

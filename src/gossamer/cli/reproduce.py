@@ -107,15 +107,15 @@ def run(args: argparse.Namespace) -> int:
             return running.INTERRUPTED
     judged = verdicts(figures, results)
     shown = {name: found for name in figures if (found := curves(name, results))}
-    named = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+    named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))} (verdicts show the worst)"
     note = f"{size.nodes:,} nodes, {size.events:,} events, {args.form} form, {named}, gossamer {__version__}"
     command = shlex.join(["gossamer", *args.words])
-    told = {"paper": "sub2sub", "gossamer": __version__, "command": command, "form": args.form, "seeds": seeds}
-    told |= {"size": size._asdict(), **_object(results, judged, shown)}
+    kept: dict[str, Any] = {"paper": "sub2sub", "gossamer": __version__, "command": command, "form": args.form, "seeds": seeds}
+    kept |= {"size": size._asdict(), **_object(results, judged, shown)}
     if args.out is not None:
-        _write(args.out, note, command, shown, judged, told)
+        _write(args.out, note, command, shown, judged, kept)
     if args.json:
-        print(json.dumps(told))
+        print(json.dumps(kept))
     else:
         print("\n".join([*_report(shown, judged, note), *([] if args.out is None else ["", str(args.out / "index.html")])]))
     return 1 if any(it.holds is False for it in judged) else 0
@@ -155,9 +155,7 @@ def _can_print(signs: str) -> bool:
     return True
 
 
-def _object(
-    results: Sequence[Result], judged: Sequence[Verdict], shown: Mapping[str, Mapping[Case, Curve]]
-) -> dict[str, Any]:
+def _object(results: Sequence[Result], judged: Sequence[Verdict], shown: Mapping[str, Mapping[Case, Curve]]) -> dict[str, Any]:
     """Everything for programs: the metrics of each world, meant over seeds and each alone; the curves; the verdicts."""
     experiments = {}
     for case in dict.fromkeys(result.case for result in results):

@@ -109,9 +109,7 @@ class _Claim(NamedTuple):
             return None
         # One that fails is worse than one that cannot tell.
         worst = min(seen, key=lambda it: (it.holds is not False, it.holds is not None, it.worst))
-        among = f" (worst of {len(seen)} seeds)" if len(seen) > 1 else ""
-        holds = worst.holds
-        return Verdict(self.figure, self.section, case.title, self.statement, self.expected, worst.ours + among, holds)
+        return Verdict(self.figure, self.section, case.title, self.statement, self.expected, worst.ours, worst.holds)
 
 
 def _everywhere(case: Case) -> bool:  # noqa: ARG001

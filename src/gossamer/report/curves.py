@@ -69,7 +69,8 @@ def _dissemination(results: Sequence[Result]) -> Curve:
     return {
         "cycle": dates,
         "complete": _meant(lambda spread: float(delivery.complete(spread).mean()), each),
-        "hit_ratio_of_incomplete": _meant(delivery.hit_ratio_of_incomplete, each),
+        # Put together: a run in which all were complete has nothing to add to this one.
+        "hit_ratio_of_incomplete": [delivery.hit_ratio_of_incomplete(_together(parts)) for parts in zip(*each, strict=True)],
         "hit_ratio": _meant(delivery.hit_ratio, each),
         "rings": [at[date] for date in dates],
     }
@@ -80,13 +81,17 @@ def _meant(of: Callable[[delivery.Spread], float], each: Sequence[Sequence[deliv
     return found
 
 
+def _together(parts: Sequence[delivery.Spread]) -> delivery.Spread:
+    return delivery.Spread(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
 def _last(results: Sequence[Result]) -> delivery.Spread | None:
     """What became of the events at the last date of each run, all put together."""
     tables = [result.tables["spreads"] for result in results if "spreads" in result.tables]
     if not tables:
         return None
     parts = [spread_at(table, int(column(table, "cycle").max())) for table in tables]
-    return delivery.Spread(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return _together(parts)
 
 
 def _lengths(results: Sequence[Result]) -> Curve:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -88,10 +88,17 @@ def _dissemination(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]: 
         ("hit ratio of the others", "hit_ratio_of_incomplete"),
         ("rings complete", "rings"),
     )
-    lines = [f"{words:<{_WORLD}} {bars(curve[name], ascii_only=ascii_only)} {curve[name][-1]:7.2%}" for words, name in names]
+    some = {**curve, "hit_ratio_of_incomplete": [*_others(curve)]}
+    lines = [f"{words:<{_WORLD}} {bars(some[name], ascii_only=ascii_only)}" for words, name in names]
     heads = ["after cycles"]
     numbers = _numbers(curve["cycle"])
     return [*lines, *(f"{head:<{_WORLD}} {row}" for head, row in zip_longest(heads, numbers, fillvalue=""))]
+
+
+def _others(curve: Curve) -> Iterator[float]:
+    """The hit ratio of the incomplete ones, and nothing where there are none."""
+    for complete, ratio in zip(curve["complete"], curve["hit_ratio_of_incomplete"], strict=True):
+        yield ratio if complete < 1.0 else 0.0
 
 
 def _lengths(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa: FBT001

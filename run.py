@@ -29,6 +29,8 @@ CACHES = ("GOSSAMER_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "LOCALA
 KNOWN = ("python3.13", "python3.12", "python3.11")
 
 PIP = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+LOCKED = [*PIP, "--require-hashes", "--only-binary", ":all:", "--no-binary", "pyspark", "--no-build-isolation"]
+"""Nothing is built here but pyspark, which comes as sources alone; with what requirements/build.txt names."""
 PYTEST = [PYTHON, "-m", "pytest", "-n", "2", "--dist", "loadfile"]
 STEPS = {
     "lint": [PYTHON, "-m", "ruff", "check", "."],
@@ -127,12 +129,13 @@ def bench(words: "list[str]") -> int:
 
 def lock() -> int:
     """Make the requirement files anew. They name no index, so anyone's own settings for pip and uv hold."""
-    compiling = [PYTHON, "-m", "uv", "pip", "compile", "--quiet", "pyproject.toml", "--universal", "--python-version", "3.11"]
+    compiling = [PYTHON, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
     compiling += ["--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--fork-strategy", "fewest", "--upgrade"]
     compiling += ["--custom-compile-command", "python3 run.py lock"]
-    everything = ["--all-extras", "--group", "dev", "-o", "requirements/dev.txt"]
-    core = ["-c", "requirements/dev.txt", "-o", "requirements/core.txt"]
-    return run(compiling + everything) or run(compiling + core)
+    everything = ["pyproject.toml", "--all-extras", "--group", "dev", "-o", "requirements/dev.txt"]
+    core = ["pyproject.toml", "-c", "requirements/dev.txt", "-o", "requirements/core.txt"]
+    build = ["--group", "build", "-c", "requirements/dev.txt", "-o", "requirements/build.txt"]
+    return run(compiling + everything) or run(compiling + core) or run(compiling + build)
 
 
 def install() -> None:
@@ -155,7 +158,8 @@ def install() -> None:
 def require() -> None:
     """Make .venv with just the requirements in it; whatever was there before goes, so that nothing else is relied upon."""
     stamp = VENV / "requirements.stamp"
-    wanted = digest([REQUIREMENTS / "dev.txt"], sys.version, str(VENV))
+    files = [REQUIREMENTS / "build.txt", REQUIREMENTS / "dev.txt"]
+    wanted = digest(files, sys.version, str(VENV))
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     if find_spec("venv") is None or find_spec("ensurepip") is None:
@@ -167,11 +171,12 @@ def require() -> None:
     if run([sys.executable, "-m", "venv", "--clear", str(VENV)], quiet=True) != 0:
         raise SetupError("no virtual environment could be made; the lines above say why")
     say("installing what the project needs, each file checked by its hash (the first time takes some minutes)")
-    if run([*PIP, "--require-hashes", "--only-binary", ":all:", "-r", str(REQUIREMENTS / "dev.txt")], quiet=True) != 0:
-        raise SetupError(
-            "the requirements could not be installed; pip's lines above say why\n"
-            "pip uses your own settings (pip config list): check that they reach a package index, then run this again"
-        )
+    for file in files:
+        if run([*LOCKED, "-r", str(file)], quiet=True) != 0:
+            raise SetupError(
+                "the requirements could not be installed; pip's lines above say why\n"
+                "pip uses your own settings (pip config list): check that they reach a package index, then run this again"
+            )
     stamp.write_text(wanted)
 
 

@@ -103,7 +103,9 @@ def test_the_lock_fits_the_project_file() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     core = project["project"]["dependencies"]
     extras = [requirement for extra in project["project"]["optional-dependencies"].values() for requirement in extra]
-    for name, wanted in (("core", core), ("dev", core + extras + project["dependency-groups"]["dev"])):
+    build, dev = (project["dependency-groups"][name] for name in ("build", "dev"))
+    plain = [requirement for requirement in dev if isinstance(requirement, str)]
+    for name, wanted in (("core", core), ("build", build), ("dev", core + extras + build + plain)):
         text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
         locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, re.MULTILINE))
         for requirement in map(Requirement, wanted):

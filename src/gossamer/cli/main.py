@@ -49,6 +49,7 @@ class Verb(NamedTuple):
 
 
 VERBS: Final[tuple[Verb, ...]] = (
+    Verb("doctor", "say what would be used on this machine, and what is missing", "gossamer.cli.doctor", "gossamer doctor"),
     Verb(
         "reproduce",
         "set a paper's statements beside what comes out here",

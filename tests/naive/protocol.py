@@ -49,6 +49,22 @@ def naive_nearest(boxes: Boxes, scale: NDArray[np.float64], target: int, others:
     return sorted(far)
 
 
+def naive_latest(entries: Iterable[Entry], key: Sequence[int], version: Sequence[int], own: int) -> dict[int, Entry]:
+    """Of all entries for a peer the one that counts, by key: the newest version, then the youngest. Oneself is left out."""
+    found: dict[int, Entry] = {}
+    for handle, born in entries:
+        rank = (version[handle], born)
+        old = found.get(key[handle])
+        if key[handle] != key[own] and (old is None or rank > (version[old[0]], old[1])):
+            found[key[handle]] = (handle, born)
+    return found
+
+
+def naive_distance(boxes: Boxes, scale: NDArray[np.float64], one: int, other: int) -> float:
+    """The squared gaps between two boxes; 0 when they overlap."""
+    return naive_nearest(boxes, scale, one, [other])[0]
+
+
 @dataclass
 class NaiveSamples:
     """One Cyclon view: its places, those that are locked, and the partner's while an exchange is under way.

@@ -234,7 +234,7 @@ class RingsBench(Bench):
 
     def held(self, state: links.Links) -> tuple[Handles, ...]:
         """The links, and those rejected before, so that they are known again."""
-        return state.handles[state.start[0] : state.start[0] + state.size[0]], state.known
+        return state.handles[state.start[0] : state.start[0] + state.size[0]], state.known, state.changed
 
     def changed(self, row: Self) -> None:
         """Whoever is linked to is judged anew."""
@@ -315,7 +315,8 @@ class FingersBench(Bench):
         del letters
         if due:
             it, near, sample = row.states[self.name], row.states["vicinity"], row.states["cyclon"]
-            fingers.learn(book, now, it, near, sample, 0, row.own, self.params.levels, self.params.places)
+            levels, places, forget = self.params.levels, self.params.places, self.params.forget_cycles
+            fingers.learn(book, now, it, near, sample, 0, row.own, levels, places, forget)
         return []
 
 

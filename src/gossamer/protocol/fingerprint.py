@@ -29,7 +29,7 @@ __all__ = ["of_rows", "total"]
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _S16, _S32 = np.uint64(16), np.uint64(32)
-_SAMPLES, _NEAR, _LINKS, _FINGERS = (np.uint64(n) << _S32 for n in (1, 2, 3, 4))
+_SAMPLES, _NEAR, _LINKS, _FINGERS, _CHANGED = (np.uint64(n) << _S32 for n in (1, 2, 3, 4, 5))
 
 
 @tiny
@@ -68,7 +68,10 @@ def _near(book: Book, view: Near, i: int) -> np.uint64:
 
 @kernel
 def _links(book: Book, view: Links, i: int) -> np.uint64:
-    """Links in their order with their marks and what they were told of, whose turn it was, whether all are judged anew."""
+    """Links in their order with their marks and what they were told of, whose turn it was, whether all are judged anew.
+
+    And which peers are known to have changed their minds, by the place where that is remembered.
+    """
     bits = _word(_LINKS, view.turn[i]) + _word(_LINKS + np.uint64(1), np.uint64(view.stale[i]))
     bits += _word(_LINKS + np.uint64(2), np.uint64(view.news[i]))
     for k in range(view.size[i]):
@@ -76,6 +79,9 @@ def _links(book: Book, view: Links, i: int) -> np.uint64:
         more = (np.uint64(view.marks[at]) << _S16) | np.uint64(view.born[at])
         bits += _peer(book, place, view.handles[at], more)
         bits += _word(place + np.uint64(1), (np.uint64(view.since[at]) << _S32) | np.uint64(view.told[at]))
+    for k in range(view.changed.shape[1]):
+        if view.changed[i, k] != NONE:
+            bits += _peer(book, _CHANGED + np.uint64(k), view.changed[i, k], np.uint64(0))
     return bits
 
 

@@ -16,7 +16,7 @@ from gossamer.arrays import NONE, Cycles, Handles
 from gossamer.interest.ask import overlaps
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.cyclon import Samples
-from gossamer.protocol.descriptor import Book, newer, same_peer
+from gossamer.protocol.descriptor import Book, age, newer, same_peer
 from gossamer.protocol.vicinity import Near
 from gossamer.protocol.view import Now
 
@@ -31,6 +31,9 @@ class Params:
     """Powers of two of key distance, from half the key space down. Nearer ones are ring links in any world below 2**14 rows."""
     places: int = 2
     """Peers kept per level and direction."""
+    forget_cycles: int = 40
+    """Cycles after which a finger that nobody has told of again is let go: it may want something else, or be dead. One in
+    thirty of those that are neither goes with them, in a world of 4,000, and is found again."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, naming the setting."""
@@ -38,6 +41,8 @@ class Params:
             raise ValueError(f"levels: {self.levels}; expected 1..62")
         if not 1 <= self.places <= 16:  # noqa: PLR2004
             raise ValueError(f"places: {self.places}; expected 1..16")
+        if not 1 <= self.forget_cycles <= 30_000:  # noqa: PLR2004
+            raise ValueError(f"forget_cycles: {self.forget_cycles}; expected 1..30000")
 
 
 class Fingers(NamedTuple):
@@ -80,7 +85,13 @@ def _level(offset: np.uint64, levels: int) -> int:
 def _consider(
     book: Book, now: Now, it: Fingers, i: int, own: int, handle: int, born: np.uint16, levels: int, places: int
 ) -> None:
-    """Take one entry in where a place is free, else in place of the oldest if it is younger."""
+    """Take one entry in where a place is free, else in place of the oldest if it is younger.
+
+    What one wants now that has changed its mind counts, and may be nothing that we want.
+    """
+    wanted = overlaps(book.wants, own, handle)
+    if not wanted and book.versioned == 0:
+        return
     level = _level(book.key[handle] - book.key[own], levels)
     if level == NONE:
         return
@@ -90,32 +101,45 @@ def _consider(
             free = k
         elif same_peer(book, it.handles[i, k], handle):
             if newer(book, handle, born, it.handles[i, k], it.born[i, k], now.cycle):
-                it.handles[i, k], it.born[i, k] = handle, born
+                it.handles[i, k], it.born[i, k] = handle if wanted else NONE, born
             return
-        elif oldest == NONE or newer(
-            book, it.handles[i, oldest], it.born[i, oldest], it.handles[i, k], it.born[i, k], now.cycle
-        ):
+        elif oldest == NONE or age(it.born[i, k], now.cycle) > age(it.born[i, oldest], now.cycle):
             oldest = k
+    if not wanted:
+        return
     if free != NONE:
         it.handles[i, free], it.born[i, free] = handle, born
-    elif newer(book, handle, born, it.handles[i, oldest], it.born[i, oldest], now.cycle):
+    elif age(born, now.cycle) < age(it.born[i, oldest], now.cycle):
         it.handles[i, oldest], it.born[i, oldest] = handle, born
 
 
 @kernel
-def learn(book: Book, now: Now, it: Fingers, near: Near, sample: Samples, i: int, own: int, levels: int, places: int) -> None:
-    """Look through the row's other views, once a cycle. Fingers that no longer overlap are let go."""
-    if book.versioned != 0:
-        for k in range(it.handles.shape[1]):
-            if it.handles[i, k] != NONE and not overlaps(book.wants, own, it.handles[i, k]):
-                it.handles[i, k] = NONE
+def learn(
+    book: Book,
+    now: Now,
+    it: Fingers,
+    near: Near,
+    sample: Samples,
+    i: int,
+    own: int,
+    levels: int,
+    places: int,
+    forget_cycles: int,
+) -> None:
+    """Look through the row's other views, once a cycle. Fingers that no longer overlap, or are too old, are let go."""
+    for k in range(it.handles.shape[1]):
+        if it.handles[i, k] != NONE and (
+            age(it.born[i, k], now.cycle) > forget_cycles
+            or (book.versioned != 0 and not overlaps(book.wants, own, it.handles[i, k]))
+        ):
+            it.handles[i, k] = NONE
     for k in range(near.handles.shape[1]):
         handle = near.handles[i, k]
-        if handle != NONE and not same_peer(book, handle, own) and overlaps(book.wants, own, handle):
+        if handle != NONE and not same_peer(book, handle, own):
             _consider(book, now, it, i, own, handle, near.born[i, k], levels, places)
     for k in range(sample.handles.shape[1]):
         handle = sample.handles[i, k]
-        if handle != NONE and not same_peer(book, handle, own) and overlaps(book.wants, own, handle):
+        if handle != NONE and not same_peer(book, handle, own):
             _consider(book, now, it, i, own, handle, sample.born[i, k], levels, places)
 
 

@@ -84,6 +84,8 @@ class Links(NamedTuple):
     """(N,) uint64: the same going down: the offset below which."""
     known: Handles
     """(N, C) int32: candidates that have been rejected; a cache, no part of the state."""
+    changed: Handles
+    """(N, C) int32: newer versions of peers that were links; older ones are not believed. The place goes by the key."""
     handles: Handles
     """(P,) int32."""
     born: Cycles
@@ -122,6 +124,7 @@ class Desk(NamedTuple):
 
 _FIRST_ROOM = 16
 _KNOWN = 128
+_CHANGED = 128
 _0 = np.uint64(0)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _S32 = np.uint64(32)
@@ -148,6 +151,7 @@ def _arena(rows: int, start: Offsets, room: Counts, total: int) -> Links:
         ahead=np.full(rows, 2**64 - 1, np.uint64),
         behind=np.zeros(rows, np.uint64),
         known=np.full((rows, _KNOWN), NONE, np.int32),
+        changed=np.full((rows, _CHANGED), NONE, np.int32),
         handles=np.full(total, NONE, np.int32),
         born=np.zeros(total, np.uint16),
         offset=np.zeros(total, np.uint64),
@@ -174,6 +178,7 @@ def widen(state: Links) -> Links:
         ahead=state.ahead,
         behind=state.behind,
         known=state.known,
+        changed=state.changed,
     )
     _carry(state, wide)
     return wide
@@ -307,6 +312,23 @@ def _slot(state: Links, handle: int) -> int:
     return int((mixed * np.uint64(state.known.shape[1])) >> _S32)
 
 
+@tiny
+def _changed(book: Book, state: Links, handle: int) -> int:
+    """Where it would be remembered that a peer has changed its mind."""
+    mixed = (book.key[handle] * _SPREAD) >> _S32
+    return int((mixed * np.uint64(state.changed.shape[1])) >> _S32)
+
+
+@tiny
+def _outdated(book: Book, state: Links, i: int, handle: int) -> bool:
+    """Whether the row has lost a link to this peer, who wants something else now.
+
+    Without that, those who have not heard of it yet would bring it back, and it would never be gone from all views.
+    """
+    latest = state.changed[i, _changed(book, state, handle)]
+    return bool(latest != NONE and book.key[latest] == book.key[handle] and book.version[latest] > book.version[handle])
+
+
 @kernel
 def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.uint16, desk: Desk, count: int) -> int:
     """Look at one entry that row i has or gets: bring a link up to date, or note a candidate not yet judged."""
@@ -319,7 +341,10 @@ def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.u
     if offset == _0 or (offset > state.ahead[i] and offset < state.behind[i] and book.versioned == 0):
         return count
     wanted = overlaps(book.wants, own, handle)
-    if not wanted and book.versioned == 0:
+    if book.versioned == 0:
+        if not wanted:
+            return count
+    elif _outdated(book, state, i, handle):
         return count
     at = place(state, i, offset)
     if at < state.start[i] + state.size[i] and state.offset[at] == offset:
@@ -330,6 +355,7 @@ def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.u
         if book.version[state.handles[at]] >= book.version[handle]:
             return count
         reselect(state, i)  # a peer that changed its mind: the old descriptor goes, and whom it covered is judged anew
+        state.changed[i, _changed(book, state, handle)] = handle
         if not wanted:
             state.handles[at] = handle  # laid out no more, since it no longer overlaps
     elif rejected:

@@ -17,7 +17,7 @@ from gossamer.draws import Purpose, below, draw, mix
 from gossamer.interest.ask import distance
 from gossamer.jit import kernel, prefetch, tiny
 from gossamer.protocol.cyclon import Samples
-from gossamer.protocol.descriptor import Book, age, newer, same_peer
+from gossamer.protocol.descriptor import Book, age, same_peer
 from gossamer.protocol.links import Links
 from gossamer.protocol.view import ANSWER, ASK, MOST_PLACES, Mail, Now, oldest
 
@@ -70,6 +70,8 @@ class Desk(NamedTuple):
 _0 = np.uint64(0)
 _S16, _S28 = np.uint64(16), np.uint64(28)
 _PLACE = np.uint64(0xFFFF)
+_OUTDATED = ~_0
+"""The rank of one whom nobody shall choose."""
 _MOST_CANDIDATES = 1 << 16
 
 
@@ -107,23 +109,31 @@ def _rank_all(book: Book, desk: Desk, count: int, target: int, salt: np.uint64) 
         apart = distance(book.wants, target, handle)
         drawn, bits = mix(salt ^ book.key[handle]) >> _S28, np.float64(apart).view(np.uint64) >> _S16
         desk.rank[c] = ((drawn if apart == 0.0 else bits) << _S16) | np.uint64(c)
+    if book.versioned != 0:
+        _pass_over(book, desk, count)
 
 
 @kernel
-def _nearest(book: Book, desk: Desk, count: int, most: int, now: int) -> int:
+def _pass_over(book: Book, desk: Desk, count: int) -> None:
+    """Rank those out of whom a newer version is among the candidates too, however far away what it wants now may be."""
+    for c in range(count):
+        latest = desk.handles[c]
+        if book.version[latest] == 0:
+            continue
+        for other in range(count):
+            handle = desk.handles[other]
+            if handle != latest and book.key[handle] == book.key[latest] and book.version[handle] < book.version[latest]:
+                desk.rank[other] = _OUTDATED
+
+
+@kernel
+def _nearest(desk: Desk, count: int, most: int, now: int) -> int:
     """Put the `most` nearest of the candidates, once a peer, in order; how many they are."""
     best, kept = desk.best, 0
     for c in range(count):
         rank = desk.rank[c]
-        if kept == most and rank > best[kept - 1]:
+        if rank == _OUTDATED or (kept == most and rank > best[kept - 1] | _PLACE):
             continue
-        if book.versioned != 0:
-            twin = _other_version(book, desk, kept, c)
-            if twin != NONE:
-                old = best[twin] & _PLACE
-                if not newer(book, desk.handles[c], desk.born[c], desk.handles[old], desk.born[old], now):
-                    continue
-                kept = _take_out(best, kept, twin)
         at = kept
         while at > 0 and best[at - 1] > rank:
             best[at] = best[at - 1]
@@ -149,16 +159,6 @@ def _take_out(best: Keys, kept: int, at: int) -> int:
     for k in range(at, kept - 1):
         best[k] = best[k + 1]
     return kept - 1
-
-
-@kernel
-def _other_version(book: Book, desk: Desk, kept: int, c: int) -> int:
-    """Which of those kept speaks of the same peer as a candidate, in another version; NONE if none does."""
-    for k in range(kept):
-        old = desk.handles[desk.best[k] & _PLACE]
-        if old != desk.handles[c] and same_peer(book, old, desk.handles[c]):
-            return k
-    return NONE
 
 
 @tiny
@@ -219,7 +219,7 @@ def _write(
         first, last = links.start[i], links.start[i] + links.size[i]
         count = _gather(book, links.handles[first:last], links.born[first:last], to, desk, count)
     _rank_all(book, desk, count, to, salt)
-    count = _nearest(book, desk, count, entries - 1, now.cycle)
+    count = _nearest(desk, count, entries - 1, now.cycle)
     mail.sender[m], mail.to[m], mail.stamp[m], mail.asks[m] = own, to, now.cycle, asks
     mail.handles[m, 0], mail.born[m, 0] = own, now.cycle
     for e in range(1, entries):
@@ -241,7 +241,7 @@ def _take_in(
     count = _gather(book, sample.handles[i], sample.born[i], own, desk, count)
     count = _gather(book, entries, minted, own, desk, count)
     _rank_all(book, desk, count, own, salt)
-    count = _nearest(book, desk, count, places, now.cycle)
+    count = _nearest(desk, count, places, now.cycle)
     for k in range(places):
         if k < count:
             c = desk.best[k] & _PLACE

@@ -34,7 +34,7 @@ def forget(state: NamedTuple, rows: Rows) -> None:
             state.handles[rows], state.born[rows], state.partner[rows] = NONE, 0, NONE
         case links.Links():
             state.size[rows], state.turn[rows], state.news[rows], state.stale[rows] = 0, _NOTHING, 0, 0
-            state.ahead[rows], state.behind[rows], state.known[rows] = _EVERYTHING, _NOTHING, NONE
+            state.ahead[rows], state.behind[rows], state.known[rows], state.changed[rows] = _EVERYTHING, _NOTHING, NONE, NONE
         case fingers.Fingers():
             state.handles[rows], state.born[rows] = NONE, 0
         case alive.Graves():
@@ -106,7 +106,8 @@ def _strike_links(book: Book, own: Handles, gone: Flags, it: links.Links) -> Non
                 links.drop(book, it, i, own[i], handle)
             else:
                 k += 1
-        for k in range(it.known.shape[1]):
-            handle = it.known[i, k]
-            if handle != NONE and gone[book.owner[handle]] != 0:
-                it.known[i, k] = NONE
+        for cache in (it.known, it.changed):
+            for k in range(cache.shape[1]):
+                handle = cache[i, k]
+                if handle != NONE and gone[book.owner[handle]] != 0:
+                    cache[i, k] = NONE

@@ -124,10 +124,11 @@ def _learn_all(
     due: Flags,
     levels: int,
     places: int,
+    forget_cycles: int,
 ) -> None:
     for i in range(own.shape[0]):
         if due[i] != 0:
-            fingers.learn(book, now, it, near, sample, i, own[i], levels, places)
+            fingers.learn(book, now, it, near, sample, i, own[i], levels, places, forget_cycles)
 
 
 def _wider(columns: Any, wide: Any) -> Any:  # noqa: ANN401  (records of arrays, both of one kind)
@@ -154,7 +155,7 @@ class FingersLane(Lane):
         b, lanes = block.number, self.world.lanes
         _learn_all(
             self.world.book, now, self.state[b], lanes["vicinity"].state[b], lanes["cyclon"].state[b], block.own, block.due,
-            self.params.levels, self.params.places,
+            self.params.levels, self.params.places, self.params.forget_cycles,
         )  # fmt: skip
 
 

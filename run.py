@@ -55,7 +55,7 @@ to change it
   tidy          format the code and mend what the linter can mend
   test-nojit    the tests that are not slow, with kernels as plain Python
   parity        the tests that all drivers agree to the last byte
-  papers        the tests of the papers' claims
+  papers        reproduce the papers at full size (some twenty minutes) and keep figures and numbers in docs/papers/
   bench         the benchmarks; arguments go to each, such as: bench --size large
   compare BASE  simulate the same scenarios with the sources of a git commit and with these, side by side
   changelog     show what changes/ makes of CHANGELOG.md; at a release: changelog --write
@@ -95,7 +95,7 @@ def recipe(name: str, words: "list[str]") -> int:
         "tidy": lambda: run([PYTHON, "-m", "ruff", "check", "--fix", "."]) or run([PYTHON, "-m", "ruff", "format", "."]),
         "test-nojit": lambda: run([*PYTEST, "-m", "not slow", *words], NUMBA_DISABLE_JIT="1"),
         "parity": lambda: run([*PYTEST, "tests/parity", *words]),
-        "papers": lambda: run([*PYTEST, "tests/papers", *words]),
+        "papers": lambda: run([PYTHON, "benchmarks/papers.py", *words]),
         "bench": lambda: bench(words),
         "compare": lambda: run([PYTHON, "benchmarks/compare.py", *words]),
         "changelog": lambda: run([PYTHON, "changes/gather.py", *words]),

@@ -12,7 +12,7 @@ A verdict that fails is kept as it is; the exit code is 1 then, as that of ``gos
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import shutil
 import subprocess
 import sys
@@ -184,7 +184,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for figure in sorted((folder / "figures").iterdir()):
             if figure.suffix == ".svg" or figure.name in PICTURES:
                 shutil.copyfile(figure, args.keep / form / figure.name)
-    day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    day = dt.datetime.now(tz=dt.UTC).date().isoformat()
     (args.keep / "numbers.md").write_text(numbers(folders, args.nodes, args.seeds, day), encoding="utf-8")
     print(f"kept in {args.keep}")
     return int(failed)

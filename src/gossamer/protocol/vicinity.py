@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gossamer.arrays import NONE, Cycles, Handles, Keys
+from gossamer.arrays import NONE, Coordinates, Cycles, Handles, Keys
 from gossamer.draws import Purpose, below, draw, mix
-from gossamer.interest.ask import distance
+from gossamer.interest.ask import HIGH, LOW, distance
 from gossamer.jit import kernel, prefetch, tiny
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, age, same_peer
@@ -59,19 +59,20 @@ class Desk(NamedTuple):
 
     handles: Handles
     born: Cycles
+    place: Handles
+    """(C,) int32: places on the desk: of candidates at distance 0 from the front, of the others from the back."""
     rank: Keys
-    """(C,) uint64: how near each candidate is, above its place on the desk; so no two are equal."""
+    """(C,) uint64: how near a candidate is, above its place on the desk; so no two are equal."""
+    order: Keys
+    """(C,) uint64: the same, rising."""
     best: Keys
-    """(K + 1,) uint64: the ranks of the nearest so far, rising."""
+    """(K,) uint64: the ranks of the nearest, rising."""
     inbox: Handles
     inbox_born: Cycles
 
 
-_0 = np.uint64(0)
 _S16, _S28 = np.uint64(16), np.uint64(28)
 _PLACE = np.uint64(0xFFFF)
-_OUTDATED = ~_0
-"""The rank of one whom nobody shall choose."""
 _MOST_CANDIDATES = 1 << 16
 
 
@@ -90,75 +91,97 @@ def desk(params: Params, others: int = 256) -> Desk:
     return Desk(
         handles=np.zeros(candidates, np.int32),
         born=np.zeros(candidates, np.uint16),
+        place=np.zeros(candidates, np.int32),
         rank=np.zeros(candidates, np.uint64),
-        best=np.zeros(max(params.view, params.shuffle) + 1, np.uint64),
+        order=np.zeros(candidates, np.uint64),
+        best=np.zeros(max(params.view, params.shuffle), np.uint64),
         inbox=np.zeros(params.shuffle, np.int32),
         inbox_born=np.zeros(params.shuffle, np.uint16),
     )
 
 
 @kernel
-def _rank_all(book: Book, desk: Desk, count: int, target: int, salt: np.uint64) -> None:
-    """Rank the first `count` candidates: nearer is lower. Those at distance 0 come first, in an order drawn by the salt.
+def _nearest(book: Book, desk: Desk, count: int, target: int, salt: np.uint64, most: int, now: int) -> int:
+    """Put the `most` nearest of the first `count` candidates, once a peer, in order; how many they are.
+
+    Those at distance 0 come first, in an order drawn by the salt. They are found without a branch, so many boxes are
+    fetched at a time; how far away the others are is asked only where places are left.
 
     A distance above 0 ranks by the upper 48 of its bits (floats above 0 are ordered as their bits are), which are all above
-    2**36; what is drawn stays below. No branch depends on what is found, so many boxes are fetched at a time.
+    2**36; what is drawn stays below.
     """
-    for c in range(count):
-        handle = desk.handles[c]
-        apart = distance(book.wants, target, handle)
-        drawn, bits = mix(salt ^ book.key[handle]) >> _S28, np.float64(apart).view(np.uint64) >> _S16
-        desk.rank[c] = ((drawn if apart == 0.0 else bits) << _S16) | np.uint64(c)
     if book.versioned != 0:
-        _pass_over(book, desk, count)
-
-
-@kernel
-def _pass_over(book: Book, desk: Desk, count: int) -> None:
-    """Rank those out of whom a newer version is among the candidates too, however far away what it wants now may be."""
+        count = _without_outdated(book, desk, count)
+    alike, apart = 0, count
     for c in range(count):
-        latest = desk.handles[c]
-        if book.version[latest] == 0:
-            continue
-        for other in range(count):
-            handle = desk.handles[other]
-            if handle != latest and book.key[handle] == book.key[latest] and book.version[handle] < book.version[latest]:
-                desk.rank[other] = _OUTDATED
-
-
-@kernel
-def _nearest(desk: Desk, count: int, most: int, now: int) -> int:
-    """Put the `most` nearest of the candidates, once a peer, in order; how many they are."""
-    best, kept = desk.best, 0
-    for c in range(count):
-        rank = desk.rank[c]
-        if rank == _OUTDATED or (kept == most and rank > best[kept - 1] | _PLACE):
-            continue
-        at = kept
-        while at > 0 and best[at - 1] > rank:
-            best[at] = best[at - 1]
-            at -= 1
-        best[at] = rank
-        kept += 1
-        twin = at - 1  # the same peer from two sides has the same rank, but for its place on the desk
-        while twin >= 0 and (best[twin] ^ rank) <= _PLACE:
-            old = best[twin] & _PLACE
-            if desk.handles[old] == desk.handles[c]:
-                if age(desk.born[c], now) < age(desk.born[old], now):
-                    desk.born[old] = desk.born[c]
-                kept = _take_out(best, kept, at)
-                break
-            twin -= 1
-        kept = min(kept, most)
+        desk.place[alike] = desk.place[apart - 1] = c
+        far = _apart(book.wants.boxes, target, desk.handles[c])
+        alike, apart = alike + 1 - far, apart - far
+    for r in range(alike):
+        c = desk.place[r]
+        desk.rank[r] = (mix(salt ^ book.key[desk.handles[c]]) >> _S28 << _S16) | np.uint64(c)
+    kept = _keep(desk, alike, 0, most, now)
+    if kept < most and alike < count:
+        for r in range(count - alike):
+            c = desk.place[alike + r]
+            bits = np.float64(distance(book.wants, target, desk.handles[c])).view(np.uint64)
+            desk.rank[r] = (bits >> _S16 << _S16) | np.uint64(c)
+        kept = _keep(desk, count - alike, kept, most, now)
     return kept
 
 
 @tiny
-def _take_out(best: Keys, kept: int, at: int) -> int:
-    """Close the gap that one of those kept leaves; how many there are then."""
-    for k in range(at, kept - 1):
-        best[k] = best[k + 1]
-    return kept - 1
+def _apart(boxes: Coordinates, one: int, other: int) -> int:
+    """1 when two boxes have no point in common, else 0; computed without a branch."""
+    apart = 0
+    for d in range(boxes.shape[2]):
+        apart |= int(boxes[one, LOW, d] > boxes[other, HIGH, d]) | int(boxes[other, LOW, d] > boxes[one, HIGH, d])
+    return apart
+
+
+@kernel
+def _keep(desk: Desk, count: int, kept: int, most: int, now: int) -> int:
+    """Put the ranked in order behind those kept already, each peer once as its youngest entry tells; how many are kept then.
+
+    A rank's place is the number of those below it: more comparisons than sorting takes, but a machine makes many at once.
+    """
+    rank, order, best = desk.rank, desk.order, desk.best
+    for r in range(count):
+        at = 0
+        for other in range(count):
+            at += int(rank[other] < rank[r])
+        order[at] = rank[r]
+    for r in range(count):
+        c = order[r] & _PLACE
+        twin = kept - 1  # the same peer from two sides has the same rank, but for its place on the desk
+        while twin >= 0 and best[twin] ^ order[r] <= _PLACE and desk.handles[best[twin] & _PLACE] != desk.handles[c]:
+            twin -= 1
+        if twin >= 0 and best[twin] ^ order[r] <= _PLACE:
+            old = best[twin] & _PLACE
+            if age(desk.born[c], now) < age(desk.born[old], now):
+                desk.born[old] = desk.born[c]
+        elif kept < most:
+            best[kept] = order[r]
+            kept += 1
+        elif best[kept - 1] ^ order[r] > _PLACE:
+            break
+    return kept
+
+
+@kernel
+def _without_outdated(book: Book, desk: Desk, count: int) -> int:
+    """Take from the desk whoever has a newer version there, however far away what it wants now may be; the new count."""
+    kept = 0
+    for c in range(count):
+        handle, outdated = desk.handles[c], False
+        for other in range(count):
+            latest = desk.handles[other]
+            if book.version[latest] > book.version[handle] and book.key[latest] == book.key[handle]:
+                outdated = True
+        if not outdated:
+            desk.handles[kept], desk.born[kept] = handle, desk.born[c]
+            kept += 1
+    return kept
 
 
 @tiny
@@ -218,8 +241,7 @@ def _write(
     if rings_too != 0:
         first, last = links.start[i], links.start[i] + links.size[i]
         count = _gather(book, links.handles[first:last], links.born[first:last], to, desk, count)
-    _rank_all(book, desk, count, to, salt)
-    count = _nearest(desk, count, entries - 1, now.cycle)
+    count = _nearest(book, desk, count, to, salt, entries - 1, now.cycle)
     mail.sender[m], mail.to[m], mail.stamp[m], mail.asks[m] = own, to, now.cycle, asks
     mail.handles[m, 0], mail.born[m, 0] = own, now.cycle
     for e in range(1, entries):
@@ -240,8 +262,7 @@ def _take_in(
     count = _gather(book, view.handles[i], view.born[i], own, desk, 0)
     count = _gather(book, sample.handles[i], sample.born[i], own, desk, count)
     count = _gather(book, entries, minted, own, desk, count)
-    _rank_all(book, desk, count, own, salt)
-    count = _nearest(desk, count, places, now.cycle)
+    count = _nearest(book, desk, count, own, salt, places, now.cycle)
     for k in range(places):
         if k < count:
             c = desk.best[k] & _PLACE

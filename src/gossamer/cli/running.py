@@ -20,8 +20,8 @@ from gossamer.cli.progress import Progress
 from gossamer.errors import CallerError, DataError, ScenarioError
 from gossamer.scenario.scenario import Scenario
 from gossamer.scenario.toml import digest, loads, to_dict, to_toml
-from gossamer.sim.run import CHECKPOINT, Options, Report, run, save
-from gossamer.trace.folder import Run, begin_run, read_run, read_scenario, read_table
+from gossamer.sim.run import CHECKPOINT, Options, Report, made_before, run, save
+from gossamer.trace.folder import Run, begin_run, read_scenario, read_table
 
 __all__ = [
     "CHECKPOINT_EVERY",
@@ -124,14 +124,7 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 def done_before(job: Job) -> Run | None:
     """What stands in a job's folder, when it is a finished run of just this."""
-    if job.folder is None:
-        return None
-    try:
-        found = read_run(job.folder)
-    except DataError:
-        return None
-    same = (found.config, found.seed, found.gossamer) == (digest(job.scenario), job.seed, __version__)
-    return found if same else None
+    return None if job.folder is None else made_before(job.folder, job.scenario, job.seed)
 
 
 def carry_out(

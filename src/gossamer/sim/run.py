@@ -19,14 +19,16 @@ import pyarrow as pa
 
 from gossamer import __version__
 from gossamer.arrays import NONE
-from gossamer.errors import ScenarioError
-from gossamer.measure.summary import summary
+from gossamer.errors import DataError, ScenarioError
+from gossamer.measure.load import load
+from gossamer.measure.summary import asdict_of, summary
 from gossamer.protocol import search
 from gossamer.protocol.fingerprint import of_rows, total
-from gossamer.scenario.population import population, rejoining
+from gossamer.scenario.given import Drawn, drawn
+from gossamer.scenario.population import rejoining
 from gossamer.scenario.scenario import Scenario
 from gossamer.scenario.toml import digest, to_toml
-from gossamer.scenario.workload import Events, events, nobody, publishers
+from gossamer.scenario.workload import Events, nobody, publishers
 from gossamer.sim import checkpoint
 from gossamer.sim.memory import Memory, require
 from gossamer.sim.rejoin import rejoin
@@ -37,10 +39,10 @@ from gossamer.sim.watch import Watch
 from gossamer.sim.world import World
 from gossamer.system.catalogue import plan
 from gossamer.trace.columns import Trace
-from gossamer.trace.folder import Run, write_run
+from gossamer.trace.folder import Run, read_run, write_run
 from gossamer.truth.judge import by_node, rings
 
-__all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "fingerprint", "needs", "run", "save"]
+__all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "fingerprint", "made_before", "needs", "run", "save"]
 
 CHECKPOINT: Final = "checkpoint.npz"
 """The name of the checkpoint in a run's folder."""
@@ -112,8 +114,8 @@ def needs(scenario: Scenario) -> Memory:
     return require(scenario, plan(scenario.system, scenario.form, scenario.params))
 
 
-def run(scenario: Scenario, seed: int, options: Options | None = None) -> Outcome:
-    """Run a scenario with one of its seeds."""
+def run(scenario: Scenario, seed: int, options: Options | None = None, given: Drawn | None = None) -> Outcome:
+    """Run a scenario with one of its seeds; in a given world, or in the one it draws."""
     how = options or Options()
     needs(scenario)
     it = plan(scenario.system, scenario.form, scenario.params)
@@ -121,18 +123,18 @@ def run(scenario: Scenario, seed: int, options: Options | None = None) -> Outcom
     if how.resume and how.folder is not None:
         wanted = checkpoint.Stamp(config=digest(scenario), seed=seed, gossamer=__version__, blocks=how.blocks, cycle=0)
         found = checkpoint.read(how.folder / CHECKPOINT, wanted)
-    people = population(scenario, seed)
-    published = events(scenario, people, seed)
+    people, published = given or drawn(scenario, seed)
     blocks = how.blocks if found is None else found.stamp.blocks
     world = World(scenario, it, people, seed, blocks=min(blocks, people.key.shape[0]), threads=how.threads)
     try:
         walk = _Walk(world, published, seed, how)
         walk.go(found)
         state = f"{fingerprint(world):016x}"
+        links = _ring_links(world)
     finally:
         world.close()
     tables = walk.trace.tables()
-    metrics = summary(tables, world.rows)
+    metrics = summary(tables, world.rows) | links
     return Outcome(scenario=scenario, seed=seed, tables=tables, metrics=metrics, state=state)
 
 
@@ -144,6 +146,26 @@ def fingerprint(world: World) -> int:
         prints = of_rows(world.book, block.own, [world.lanes[name].state[block.number] for name in told])
         found += total(prints, world.alive[block.base : block.base + block.rows] != 0)
     return found & (1 << 64) - 1
+
+
+def _ring_links(world: World) -> dict[str, Any]:
+    """How many ring neighbours a node keeps at the end: the one metric that no table holds."""
+    if "rings" not in world.lanes:
+        return {}
+    sizes = np.concatenate([state.size for state in world.lanes["rings"].state])
+    alive = world.alive != 0
+    nodes, which = np.unique(world.people.node[alive], return_inverse=True)
+    links = np.bincount(which, weights=sizes[alive], minlength=nodes.shape[0])
+    return {"ring_links": asdict_of(load(links.astype(np.float64)))}
+
+
+def made_before(folder: Path, scenario: Scenario, seed: int) -> Run | None:
+    """What stands in a folder, when it is a finished run of just this."""
+    try:
+        found = read_run(folder)
+    except DataError:
+        return None
+    return found if (found.config, found.seed, found.gossamer) == (digest(scenario), seed, __version__) else None
 
 
 def save(outcome: Outcome, folder: Path) -> Run:
@@ -240,11 +262,11 @@ class _Walk:
         if cycle != wanted.from_cycle:
             return
         params = search.Params(limit_cycles=wanted.limit_cycles)
-        for base, count, drawn in ((1 << 40, wanted.count, publishers), (2 << 40, wanted.nobody, nobody)):
+        for base, count, those in ((1 << 40, wanted.count, publishers), (2 << 40, wanted.nobody, nobody)):
             if not count:
                 continue
             self._tell(cycle, doing="publishers")
-            seeking = drawn(self.scenario, people, self.seed)
+            seeking = those(self.scenario, people, self.seed)
             done = searched(self.world, seeking, params)
             first = np.where(done.found == NONE, NONE, self.world.book.owner[done.found])
             ring = by_node(people, rings(people, seeking.points, cycle, threads=self.how.threads))
@@ -256,7 +278,7 @@ class _Walk:
                 tries=np.where(done.cycles == NONE, wanted.limit_cycles, done.cycles),
                 wanted=np.diff(ring.offsets),
             )
-            if drawn is publishers:
+            if those is publishers:
                 ended = np.where(done.cycles == NONE, NONE, cycle + done.cycles)
                 self.trace["joins"].append(row=seeking.publisher, kind="publisher", begun=cycle, done_from=ended, done_to=NONE)
 

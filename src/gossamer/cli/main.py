@@ -96,6 +96,8 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; ``argv`` is without the program's name."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  (as long as the program lives)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a sign gets its number, not a traceback
     try:
@@ -114,6 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _confess()
         if error.filename is None:
             _drop_unwritten()
+            error = OSError(error.errno, error.strerror, "standard output")
         return _refuse(error, as_json="--json" in words)
     except Exception:  # noqa: BLE001  (the last resort: its exit code must not be that of a failed claim)
         return _confess()

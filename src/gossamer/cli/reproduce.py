@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from gossamer import __version__
 from gossamer.cli import running
 from gossamer.cli.progress import Progress
-from gossamer.errors import CallerError, DataError, MissingExtraError
+from gossamer.errors import CallerError, DataError, MissingExtraError, ScenarioError
 from gossamer.report import text
 from gossamer.report.claims import Verdict, tally, verdicts
 from gossamer.report.curves import Curve, Result, curves
@@ -92,11 +92,17 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         running.make_room(args.out, todo, replace=args.replace)
     results: list[Result] = []
+    left_out: dict[str, str] = {}
+
+    def leave_out(job: running.Job, error: ScenarioError) -> None:
+        left_out[job.name] = error.problem
+
     with running.stoppable() as stop, Progress(quiet=args.json) as progress:
         progress.say(f"-- Sub-2-Sub, {args.form}: {len(todo)} runs of {size.nodes} nodes, up to {said(memory)} of memory")
         try:
             every = running.CHECKPOINT_EVERY
-            for job, made, tables in running.carry_out(todo, args, progress, stop, resume=args.resume, every=every):
+            made_all = running.carry_out(todo, args, progress, stop, resume=args.resume, every=every, unfit=leave_out)
+            for job, made, tables in made_all:
                 case = next(case for case in CASES if job.scenario.name.endswith(case.name))
                 results.append(Result(case, job.seed, args.form, tables, dict(made.metrics)))
         except StoppedError as stopped:
@@ -105,13 +111,18 @@ def run(args: argparse.Namespace) -> int:
             told = told if args.out is None else f"to go on from there:\n  {running.again(args.words)}"
             print(f"gossamer: {stopped}; {told}", file=sys.stderr)
             return running.INTERRUPTED
+    for name, problem in left_out.items():
+        print(f"gossamer: {name} is left out: {problem}", file=sys.stderr)
+    if not results:
+        raise CallerError(f"no world could be made: {next(iter(left_out.values()))}\nHint: more --nodes")
     judged = verdicts(figures, results)
     shown = {name: found for name in figures if (found := curves(name, results))}
     named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))} (verdicts show the worst)"
     note = f"{size.nodes:,} nodes, {size.events:,} events, {args.form} form, {named}, gossamer {__version__}"
+    note += f"; left out: {', '.join(left_out)}" if left_out else ""
     command = shlex.join(["gossamer", *args.words])
     kept: dict[str, Any] = {"paper": "sub2sub", "gossamer": __version__, "command": command, "form": args.form, "seeds": seeds}
-    kept |= {"size": size._asdict(), **_object(results, judged, shown)}
+    kept |= {"size": size._asdict(), "left_out": left_out, **_object(results, judged, shown)}
     if args.out is not None:
         _write(args.out, note, command, shown, judged, kept)
     if args.json:

@@ -135,8 +135,13 @@ def carry_out(
     *,
     resume: bool = False,
     every: int = 0,
+    unfit: Callable[[Job, ScenarioError], None] | None = None,
 ) -> Iterator[tuple[Job, Run, Mapping[str, pa.Table]]]:
-    """Make the runs one after the other, and hand out each as it is done, with its tables."""
+    """Make the runs one after the other, and hand out each as it is done, with its tables.
+
+    A world may turn out to lack what its scenario asks for, as a sparse one lacks places that two subscribers want. That
+    ends it all, unless ``unfit`` is there to be told.
+    """
     for n, job in enumerate(todo):
         found = done_before(job) if resume else None
         if found is not None and job.folder is not None:
@@ -144,7 +149,14 @@ def carry_out(
             yield job, found, {name: read_table(job.folder, name) for name in found.rows}
         else:
             tell = _telling(progress, job, n, len(todo))
-            yield job, *_make(job, args, stop, resume=resume, every=every, tell=tell)
+            try:
+                made = _make(job, args, stop, resume=resume, every=every, tell=tell)
+            except ScenarioError as error:
+                if unfit is None:
+                    raise
+                unfit(job, error)
+            else:
+                yield job, *made
 
 
 def _make(

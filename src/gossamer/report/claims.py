@@ -86,10 +86,14 @@ def verdicts(figures: Sequence[str], results: Sequence[Result]) -> list[Verdict]
 def tally(judged: Sequence[Verdict]) -> str:
     """How many verdicts hold, fail, and cannot be told, in one line."""
     held, failed, untold = (sum(it.holds is one for it in judged) for one in (True, False, None))
-    parts = [f"{held} of {held + failed} verdicts hold" + (f", {failed} do{'es' if failed == 1 else ''} not" if failed else "")]
+    parts = []
+    if held or failed:
+        parts = [f"{held} of {held + failed} verdicts hold"]
+    if failed:
+        parts[-1] += f", {failed} do{'es' if failed == 1 else ''} not"
     if untold:
         parts.append(f"{untold} claim{'s' if untold > 1 else ''} cannot be judged in so small a world")
-    return "; ".join(parts)
+    return "; ".join(parts) or "no claim could be looked at"
 
 
 class _Claim(NamedTuple):

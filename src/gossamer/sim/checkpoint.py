@@ -153,7 +153,7 @@ def write(path: Path, stamp: Stamp, world: World, trace: Trace, more: Mapping[st
 def read(path: Path, wanted: Stamp) -> Checkpoint:
     """Read a checkpoint of the run that is wanted; its blocks and its cycle may be any."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:  # by path, it would leave a broken one open
             arrays: Arrays = {name: file[name] for name in file.files}
         stamp = _stamp(path, arrays.pop(_STAMP))
         tables = {name.removeprefix(_TRACE): _unpacked(arrays.pop(name)) for name in list(arrays) if name.startswith(_TRACE)}

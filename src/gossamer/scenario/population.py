@@ -25,7 +25,7 @@ from gossamer.scenario.laws import GRID, centre_table, quantile, threshold, widt
 from gossamer.scenario.lives import NEVER, Lives, chosen, draw_each, live
 from gossamer.scenario.scenario import Scenario
 
-__all__ = ["NEVER", "Part", "Plan", "Population", "book", "part", "plan", "population", "rejoining"]
+__all__ = ["NEVER", "Part", "Plan", "Population", "book", "changed", "part", "plan", "population", "rejoining"]
 
 _KEY, _PLACE, _CONTACT, _PHASE = Purpose.KEY, Purpose.PLACE, Purpose.CONTACT, Purpose.PHASE
 _ATTRIBUTE, _WIDTH, _WILDCARD, _WIDE = Purpose.ATTRIBUTE, Purpose.WIDTH, Purpose.WILDCARD, Purpose.WIDE
@@ -255,14 +255,20 @@ def part(it: Plan, lives: Lives, start: int, stop: int) -> Part:
     return out
 
 
+def changed(it: Plan, key: Keys, rows: Rows, version: NDArray[np.uint32]) -> Coordinates:
+    """(C, 2, D) int64: what rows want in later versions; ``rows`` are positions among the keys."""
+    boxes = np.empty((rows.shape[0], 2, it.centres.shape[0]), dtype=np.int64)
+    _changed_all(it, key, rows, version, boxes)
+    return boxes
+
+
 def population(scenario: Scenario, seed: int) -> Population:
     """All rows of a run and every descriptor they will ever have."""
     lives = live(scenario, seed)
     it = plan(scenario, seed, lives)
     rows = part(it, lives, 0, it.rows)
     when, who, version = _changes(scenario, np.uint64(seed), rows)
-    later = np.empty((who.shape[0], 2, scenario.population.attributes), dtype=np.int64)
-    _changed_all(it, rows.key, who, version, later)
+    later = changed(it, rows.key, who, version)
     everybody = np.arange(it.rows, dtype=np.int32)
     return Population(
         key=rows.key,

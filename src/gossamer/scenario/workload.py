@@ -24,7 +24,7 @@ from gossamer.scenario.laws import GRID
 from gossamer.scenario.population import Population
 from gossamer.scenario.scenario import Scenario
 
-__all__ = ["Events", "events", "nobody", "publishers", "starters"]
+__all__ = ["Events", "Pool", "drawn_from", "events", "nobody", "published", "publishers", "starters"]
 
 _EVENT, _PUBLISHER = Purpose.EVENT, Purpose.PUBLISHER
 _ACCEPT, _NAME = 32, 33
@@ -52,7 +52,7 @@ class Events(NamedTuple):
     """(E,) int32: starters that want it."""
 
 
-class _Pool(NamedTuple):
+class Pool(NamedTuple):
     """The boxes events are drawn from."""
 
     boxes: Coordinates
@@ -86,7 +86,7 @@ def _lowest(word: np.uint64) -> int:
 
 
 @kernel
-def _count(pool: _Pool, point: Coordinates, most: int) -> int:
+def _count(pool: Pool, point: Coordinates, most: int) -> int:
     """How many boxes hold the point; beyond ``most`` it is enough to know that there are more."""
     total, size = 0, point.shape[0]
     for w in range(pool.marks.shape[2]):
@@ -108,7 +108,7 @@ def _count(pool: _Pool, point: Coordinates, most: int) -> int:
 
 
 @kernel
-def _propose(pool: _Pool, seed: np.uint64, number: np.uint64, attempt: int, by_box: int, point: Coordinates) -> None:
+def _propose(pool: Pool, seed: np.uint64, number: np.uint64, attempt: int, by_box: int, point: Coordinates) -> None:
     """A point of a box picked by volume, or of the cube."""
     b, size = NONE, point.shape[0]
     if by_box != 0:
@@ -121,7 +121,7 @@ def _propose(pool: _Pool, seed: np.uint64, number: np.uint64, attempt: int, by_b
 
 @sweep
 def _draw_all(
-    pool: _Pool,
+    pool: Pool,
     seed: np.uint64,
     first: int,
     minimum: int,
@@ -163,10 +163,9 @@ def starters(people: Population) -> NDArray[np.intp]:
     return np.flatnonzero(people.joins == 0)
 
 
-def _pool(people: Population) -> _Pool:
-    rows = starters(people)
-    boxes = people.boxes[rows]
-    words, attributes, slices = (rows.shape[0] + 63) // 64, boxes.shape[2], 8
+def drawn_from(boxes: Coordinates) -> Pool:
+    """What is needed to draw events: the starters' boxes, (B, 2, D) int64, and marks of at most 2**28 bytes."""
+    words, attributes, slices = (boxes.shape[0] + 63) // 64, boxes.shape[2], 8
     while slices < _MOST_SLICES and attributes * (1 << (slices + 1)) * words * 8 <= _MASK_BYTES:
         slices += 1
     while slices > 0 and attributes * (1 << slices) * words * 8 > _MASK_BYTES:
@@ -175,18 +174,26 @@ def _pool(people: Population) -> _Pool:
     marks = np.zeros((attributes, (1 << slices) + 1, words), dtype=np.uint64)
     _mark_all(boxes, shift, marks)
     sides = (boxes[:, 1] - boxes[:, 0] + 1) / GRID
-    return _Pool(boxes=boxes, reach=np.cumsum(np.prod(sides, axis=1)), marks=marks, shift=shift)
+    return Pool(boxes=boxes, reach=np.cumsum(np.prod(sides, axis=1)), marks=marks, shift=shift)
+
+
+def _pool(people: Population) -> Pool:
+    return drawn_from(people.boxes[starters(people)])
 
 
 def events(scenario: Scenario, people: Population, seed: int) -> Events:
     """What the scenario publishes."""
-    wanted = scenario.events
-    points, matches = _at_least(_pool(people), seed, _PUBLISHED, wanted.count, wanted.minimum_matches)
-    numbers = np.arange(wanted.count)
-    cycle = np.full(wanted.count, NONE) if wanted.frozen else wanted.from_cycle + numbers // wanted.per_cycle
-    key, _ = _names(seed, _PUBLISHED, wanted.count, 1)
-    nobody_yet = np.full(wanted.count, NONE, dtype=np.int32)
-    return Events(key, points, cycle.astype(np.int32), nobody_yet, matches)
+    return published(scenario, _pool(people), seed, 0, scenario.events.count)
+
+
+def published(scenario: Scenario, pool: Pool, seed: int, start: int, stop: int) -> Events:
+    """The events start .. stop-1 of those, drawn alone."""
+    wanted, size = scenario.events, stop - start
+    points, matches = _at_least(pool, seed, _PUBLISHED + start, size, wanted.minimum_matches)
+    numbers = np.arange(start, stop)
+    cycle = np.full(size, NONE) if wanted.frozen else wanted.from_cycle + numbers // wanted.per_cycle
+    key, _ = _names(seed, _PUBLISHED + start, size, 1)
+    return Events(key, points, cycle.astype(np.int32), np.full(size, NONE, dtype=np.int32), matches)
 
 
 def publishers(scenario: Scenario, people: Population, seed: int) -> Events:
@@ -213,7 +220,7 @@ def nobody(scenario: Scenario, people: Population, seed: int) -> Events:
     return Events(*(column[kept] for column in found))
 
 
-def _at_least(pool: _Pool, seed: int, first: int, count: int, minimum: int) -> tuple[Coordinates, Counts]:
+def _at_least(pool: Pool, seed: int, first: int, count: int, minimum: int) -> tuple[Coordinates, Counts]:
     points = np.empty((count, pool.boxes.shape[2]), dtype=np.int64)
     matches = np.empty(count, dtype=np.int32)
     by_box = int(minimum > float(pool.reach[-1]))

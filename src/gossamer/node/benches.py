@@ -1,8 +1,10 @@
 """One bench a protocol: how a node makes its moves, row by row, on the states and with the kernels of every driver.
 
-What a layer needs stands here and nowhere else in the room: an empty state, the room its moves work in, which of a state's
-columns hold handles, and a turn: deal with the mail of a tick, then with the timer. Nothing is kept on a bench between two
-turns, so all machines of a thread may share one set; what a row knows is its own, in blocks of a single row.
+What a layer needs stands on its bench and nowhere else in the room: an empty state, the room its moves work in, which of a
+state's columns hold handles, and a turn: deal with the mail of a tick, then with the timer. Nothing is kept on a bench
+between two turns, so all machines of a thread may share one set; what a row knows is its own, in blocks of a single row.
+
+Here are the benches of gossip; those of events are in ``spreading``, those that mend in ``mending``, as in the simulator.
 """
 
 from __future__ import annotations
@@ -15,18 +17,33 @@ import numpy as np
 
 from gossamer.arrays import NONE, Handles
 from gossamer.node.door import Event, Word
-from gossamer.protocol import arcs, cyclon, fingers, links, relay, rings, spread, vicinity
+from gossamer.protocol import cyclon, fingers, links, relay, rings, vicinity
 from gossamer.protocol.descriptor import Book
+from gossamer.protocol.spread import Copies
 from gossamer.protocol.view import ANSWER, ASK, Mail, Now, Parcels, empty_mail, empty_parcels
-from gossamer.system.plan import EVENT, Layer, Plan
+from gossamer.system.plan import EVENT, Layer
 
-__all__ = ["BENCHES", "Bench", "Letter", "Receipt", "Self", "benches"]
+__all__ = [
+    "ENTRIES",
+    "MESSAGES",
+    "Bench",
+    "CyclonBench",
+    "FingersBench",
+    "Letter",
+    "Receipt",
+    "RingsBench",
+    "Self",
+    "VicinityBench",
+    "grown",
+    "parcels",
+    "views",
+]
 
-_MESSAGES, _ENTRIES = 64, 4096
-_MOST_SEEN = 1 << 14
-"""Events a row remembers having seen; the oldest are forgotten first."""
-_COPIES = (spread.COPY, spread.ARC, spread.REPAIR)
-"""The words that bring the event itself."""
+MESSAGES, ENTRIES = 64, 4096
+"""Room for what is written in a turn, to begin with."""
+_NO_FINGERS = fingers.no_fingers(1)
+
+Columns = TypeVar("Columns", Parcels, Copies)
 
 
 class Letter(NamedTuple):
@@ -37,8 +54,11 @@ class Letter(NamedTuple):
     asks: int
     stamp: int
     handles: list[int]
+    """Entries; NONE for one that was struck out at the door."""
     born: list[int]
+    """The cycle of each entry, or of each event."""
     word: Word | None = None
+    events: tuple[Event, ...] = ()
 
 
 class Receipt(NamedTuple):
@@ -62,11 +82,21 @@ class Self(NamedTuple):
     """Written to by layers that carry events."""
 
 
+def views(row: Self) -> relay.Views:
+    """Everything in which a row may stand to know somebody."""
+    it = row.states
+    return relay.Views(it["rings"], it["vicinity"], it["cyclon"], it.get("fingers", _NO_FINGERS))
+
+
 class Bench:
     """Where one layer's moves are made."""
 
     most: int
-    """Entries a frame may have."""
+    """Entries a frame may have, or events."""
+    lists_events = False
+    """Whether its frames list events instead of peers."""
+    guards = False
+    """Whether it looks through the mail of all layers, at the door of each."""
 
     def __init__(self, layer: Layer, number: int, attributes: int) -> None:
         self.name, self.number, self.attributes = layer.name, number, attributes
@@ -92,6 +122,10 @@ class Bench:
     def changed(self, row: Self) -> None:
         """The row wants something else from now on."""
 
+    def door(self, book: Book, now: Now, row: Self, letters: list[Letter]) -> list[Letter]:
+        """The mail of a layer, looked through before that layer sees it. Asked of a bench that guards."""
+        raise NotImplementedError
+
     def turn(self, book: Book, now: Now, row: Self, letters: list[Letter], *, due: bool) -> list[Letter]:
         """Deal with the row's mail of a tick, given in its order, then with its timer; what is to be written."""
         raise NotImplementedError
@@ -103,7 +137,7 @@ class _Swap(Bench):
     def __init__(self, layer: Layer, number: int, attributes: int) -> None:
         super().__init__(layer, number, attributes)
         self.most = self.params.shuffle
-        self._mail = empty_mail(_MESSAGES, self.most)
+        self._mail = empty_mail(MESSAGES, self.most)
 
     def turn(self, book: Book, now: Now, row: Self, letters: list[Letter], *, due: bool) -> list[Letter]:
         """Answer and merge message after message, then start an exchange."""
@@ -141,10 +175,9 @@ class _Swap(Bench):
 
 
 def _read(mail: Mail, m: int) -> Letter:
-    handles = mail.handles[m].tolist()
-    while handles and handles[-1] == NONE:
-        handles.pop()
-    return Letter(int(mail.to[m]), int(mail.asks[m]), int(mail.stamp[m]), handles, mail.born[m, : len(handles)].tolist())
+    there = mail.handles[m] != NONE  # there may be gaps, where more was taken in than given
+    handles, born = mail.handles[m][there].tolist(), mail.born[m][there].tolist()
+    return Letter(int(mail.to[m]), int(mail.asks[m]), int(mail.stamp[m]), handles, born)
 
 
 class CyclonBench(_Swap):
@@ -157,10 +190,6 @@ class CyclonBench(_Swap):
     def held(self, state: cyclon.Samples) -> tuple[Handles, ...]:
         """The view."""
         return (state.handles,)
-
-    def printed(self, state: Any) -> tuple[Any, ...]:  # noqa: ANN401
-        """What of a state goes into the fingerprint."""
-        return (state,)
 
     def meet(self, book: Book, now: Now, row: Self, peer: int) -> None:
         """Every row joins through its samples."""
@@ -226,7 +255,7 @@ class RingsBench(Bench):
         super().__init__(layer, number, attributes)
         self._candidates, self._stack = 256, 256
         self._desk = links.desk(attributes, self._candidates, self._stack)
-        self._out = empty_parcels(_MESSAGES, _ENTRIES)
+        self._out = empty_parcels(MESSAGES, ENTRIES)
 
     def blank(self) -> links.Links:
         """No links."""
@@ -244,7 +273,7 @@ class RingsBench(Bench):
         """Answer all requests from the view as it is, merge all mail at once, then start what is due."""
         self._out.used[0] = 0
         if letters:
-            mail, order = _parcels(letters), np.arange(len(letters), dtype=np.int32)
+            mail, order = parcels(letters), np.arange(len(letters), dtype=np.int32)
             for m, letter in enumerate(letters):
                 if letter.asks == ASK:
                     self._make(row, partial(self._reply, book, now, row, mail, np.int32(m)))
@@ -288,7 +317,7 @@ class RingsBench(Bench):
                     self._desk = links.desk(self.attributes, self._candidates, self._stack)
                 case _:
                     out = self._out
-                    self._out = _grown(out, empty_parcels(2 * out.to.shape[0], 2 * out.handles.shape[0]))
+                    self._out = grown(out, empty_parcels(2 * out.to.shape[0], 2 * out.handles.shape[0]))
 
     def _read(self, m: int) -> Letter:
         out = self._out
@@ -320,107 +349,15 @@ class FingersBench(Bench):
         return []
 
 
-class SpreadBench(Bench):
-    """Events on their way. What a row knows here is the keys of those it has seen, oldest first."""
-
-    most = 1
-
-    def __init__(self, layer: Layer, number: int, attributes: int) -> None:
-        super().__init__(layer, number, attributes)
-        self._rules = relay.rules(self.params)
-        self._no_fingers = fingers.Fingers(np.zeros((1, 0), np.int32), np.zeros((1, 0), np.uint16))
-        self._desk = arcs.desk()
-        self._out = spread.empty_copies(_MESSAGES)
-
-    def blank(self) -> dict[int, None]:
-        """Nothing seen."""
-        return {}
-
-    def held(self, state: dict[int, None]) -> tuple[Handles, ...]:
-        """No peers."""
-        del state
-        return ()
-
-    def printed(self, state: dict[int, None]) -> tuple[Any, ...]:
-        """Nothing: what became of events is compared by receipts."""
-        del state
-        return ()
-
-    def turn(self, book: Book, now: Now, row: Self, letters: list[Letter], *, due: bool) -> list[Letter]:
-        """Deal with message after message."""
-        del due
-        words = [letter.word for letter in letters if letter.word is not None]
-        mail, happenings = _copies(letters), _happenings(words, self.attributes)
-        rings, fingers = row.states["rings"], row.states.get("fingers", self._no_fingers)
-        views = relay.Views(rings, row.states["vicinity"], row.states["cyclon"], fingers)
-        seen: dict[int, None] = row.states[self.name]
-        self._out.used[0] = 0
-        for m, (letter, word) in enumerate(zip(letters, words, strict=True)):
-            copy = letter.asks == ASK and word.what in _COPIES
-            new = copy and word.event.key not in seen
-            at: Any = np.int32(m)
-            while True:
-                lacks = relay.receive(
-                    book, now, happenings, views, self._rules, 0, row.own, mail, at, int(new), self._desk, self._out
-                )
-                if lacks == spread.DONE:
-                    break
-                if lacks == arcs.NO_DESK:
-                    self._desk = arcs.desk(2 * self._desk.handles.shape[0])
-                else:
-                    self._out = _grown(self._out, spread.empty_copies(2 * self._out.to.shape[0]))
-            if new:
-                seen[word.event.key] = None
-                if len(seen) > _MOST_SEEN:
-                    del seen[next(iter(seen))]
-            if letter.asks == ASK:
-                row.receipts.append(Receipt(letter.peer, word, new))
-        return [self._read(m, words, now) for m in range(int(self._out.used[0]))]
-
-    def _read(self, m: int, words: list[Word], now: Now) -> Letter:
-        out = self._out
-        what, event, other = int(out.what[m]), words[out.event[m]].event, int(out.other[m])
-        if what not in _COPIES:
-            event = Event(event.key, event.point)
-        word = Word(what, event, int(out.hop[m]), int(out.low[m]), int(out.high[m]))
-        about = [] if other == NONE else [other]
-        return Letter(int(out.to[m]), int(out.asks[m]), now.cycle & 0xFFFF, about, [0] * len(about), word)
-
-
-def _happenings(words: list[Word], attributes: int) -> spread.Happenings:
-    """The events of these words, numbered in their order."""
-    return spread.Happenings(
-        key=np.array([word.event.key for word in words], np.uint64),
-        points=np.array([word.event.point for word in words], np.int64).reshape(len(words), attributes),
-    )
-
-
-def _copies(letters: list[Letter]) -> spread.Copies:
-    """Messages about events that came in, as columns; their events are numbered as they are."""
-    out = spread.empty_copies(len(letters))
-    out.used[0] = len(letters)
-    for m, letter in enumerate(letters):
-        out.sender[m], out.asks[m], out.event[m] = letter.peer, letter.asks, m
-        if letter.word is not None:
-            out.what[m], out.hop[m] = letter.word.what, letter.word.hop
-            out.low[m], out.high[m] = letter.word.low, letter.word.high
-        if letter.handles:
-            out.other[m] = letter.handles[0]
-    return out
-
-
-Columns = TypeVar("Columns", Parcels, spread.Copies)
-
-
-def _grown(full: Columns, wide: Columns) -> Columns:
+def grown(full: Columns, wide: Columns) -> Columns:
     """Wider columns, with what the others hold at their beginning."""
     columns: list[tuple[Any, Any]] = list(zip(wide, full, strict=True))
-    for grown, column in columns:
-        grown[: column.shape[0]] = column
+    for wider, column in columns:
+        wider[: column.shape[0]] = column
     return wide
 
 
-def _parcels(letters: list[Letter]) -> Parcels:
+def parcels(letters: list[Letter]) -> Parcels:
     """Messages that came in, as columns."""
     start = np.cumsum([0] + [len(letter.handles) for letter in letters], dtype=np.int64)
     return Parcels(
@@ -433,18 +370,3 @@ def _parcels(letters: list[Letter]) -> Parcels:
         born=np.array([born for letter in letters for born in letter.born], np.uint16),
         used=np.array([len(letters)], np.int64),
     )
-
-
-BENCHES: dict[str, type[Bench]] = {
-    "cyclon": CyclonBench,
-    "fingers": FingersBench,
-    "rings": RingsBench,
-    "spread": SpreadBench,
-    "vicinity": VicinityBench,
-}
-"""Which bench makes the moves of a layer of that name."""
-
-
-def benches(plan: Plan, attributes: int) -> tuple[Bench, ...]:
-    """A set of benches for a system, in the order of its layers."""
-    return tuple(BENCHES[layer.name](layer, number, attributes) for number, layer in enumerate(plan.layers))

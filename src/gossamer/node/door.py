@@ -68,7 +68,7 @@ class Word:
     """What a frame says about an event."""
 
     what: int
-    """COPY, ARC, CLOSE or HINT, of ``protocol.spread``; only the first two carry the payload."""
+    """COPY, ARC, CLOSE, HINT or REPAIR, of ``protocol.spread``; CLOSE and HINT carry no payload."""
     event: Event
     hop: int
     low: int = 0
@@ -94,6 +94,8 @@ class Frame:
     """The entries: of whom, and minted when."""
     word: Word | None = None
     """For a layer that carries events; of a HINT the one entry is of whom there is word."""
+    events: tuple[Event, ...] = ()
+    """For a layer of digests: which events are meant, without their payloads; ``born`` says when each came."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from gossamer.arrays import NONE
 from gossamer.errors import CallerError, PeerError
-from gossamer.node.benches import Bench, Letter, Receipt, Self, benches
+from gossamer.node.benches import Bench, Letter, Receipt, Self
 from gossamer.node.door import (
     Action,
     Address,
@@ -43,18 +43,22 @@ from gossamer.node.door import (
     Wake,
     Word,
 )
-from gossamer.node.peers import Peers, check_box
+from gossamer.node.peers import Peers, check_box, whole
+from gossamer.node.wired import benches
 from gossamer.protocol.fingerprint import of_rows
 from gossamer.protocol.spread import CLOSE, COPY, HINT, REPAIR
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Now
 from gossamer.system.plan import Plan
 
-__all__ = ["Machine", "Row"]
+__all__ = ["MOST_PAYLOAD", "Machine", "Row"]
 
-_CYCLES = 1 << 16
+MOST_PAYLOAD = 1 << 20
+"""Bytes that travel with an event. A guess; what is larger is better fetched from where it lies."""
+_CYCLES, _KEYS = 1 << 16, 1 << 64
 _REACH = 1 << 63
 _MOST_HOPS = 1 << 20
 _ENTRIES_OF = {HINT: (1,), CLOSE: (0, 1)}
+"""The words that speak of a peer, and of how many; those bring no payload."""
 _MOST_DELIVERED = 1 << 14
 """Events a node remembers having delivered; the oldest are forgotten first."""
 
@@ -95,6 +99,7 @@ class Machine:
         self._benches = benches(plan, len(scale)) if shared is None else shared
         self._number = {bench.name: bench.number for bench in self._benches}
         self._worded = next((bench for bench in self._benches if bench.worded), None)
+        self._guards = tuple(bench for bench in self._benches if bench.guards)
         self._delivered: dict[int, None] = {}
 
     def handle(self, what: Input, now: int) -> list[Action]:
@@ -176,13 +181,15 @@ class Machine:
             raise CallerError(f"there is a row with the key {key} already\nHint: change it instead")
         check_box(box, self.peers.attributes)
         descriptor = Descriptor(key, 0, box, self.address)
-        self.peers.mine[key] = 0
         handle = np.int32(self.peers.intern(descriptor))
+        self.peers.mine[key] = 0
         due = tick + (phase - tick) % self.ticks
         self.rows[key] = Row(descriptor, handle, {bench.name: bench.blank() for bench in self._benches}, due)
         return [Wake(Timer(key, due))]
 
     def _meet(self, row: Row, peer: Descriptor, tick: int) -> None:
+        if peer.key == row.descriptor.key:
+            raise CallerError(f"the row {peer.key} is to meet itself\nHint: it has to be told of another")
         handle = self.peers.intern(peer)
         for bench in self._benches:
             bench.meet(self.peers.book, self._now(tick), row.seen_by_moves(), handle)
@@ -209,25 +216,37 @@ class Machine:
     # ------------------------------------------------------------------------------------------------ the door
 
     def _admit(self, frame: Frame) -> tuple[int, int, Letter]:
-        """The row, the layer and the letter of a frame, all its descriptors interned."""
+        """The row, the layer and the letter of a frame, its descriptors interned; or a PeerError, and nothing has changed."""
         row, number = self.rows.get(frame.to), self._number.get(frame.layer)
         if row is None:
             raise PeerError(f"no row with the key {frame.to}")
         if number is None or not self._benches[number].mailed:
             raise PeerError(f"no mail for a layer {frame.layer!r}; there is for {', '.join(self._number)}")
-        self._check_word(frame, self._benches[number])
         if frame.sender.key == frame.to:
             raise PeerError(f"a frame from the row's own key {frame.to}")
-        if frame.asks not in (ASK, ANSWER, BOUNCE) or not 0 <= frame.stamp < _CYCLES:
+        if frame.asks not in (ASK, ANSWER, BOUNCE) or not whole(frame.stamp, _CYCLES):
             raise PeerError(f"asks {frame.asks!r} and stamp {frame.stamp!r} are none of a frame's")
-        most = self._benches[number].most
-        if len(frame.who) != len(frame.born) or len(frame.who) > most:
-            raise PeerError(f"{len(frame.who)} entries, {len(frame.born)} dates; expected as many, and at most {most}")
-        if frame.born and not (min(frame.born) >= 0 and max(frame.born) < _CYCLES):
+        bench = self._benches[number]
+        self._check_word(frame, bench)
+        self._check_entries(frame, bench)
+        sender, *handles = self.peers.intern_all((frame.sender, *frame.who))
+        return frame.to, number, Letter(sender, frame.asks, frame.stamp, handles, list(frame.born), frame.word, frame.events)
+
+    def _check_entries(self, frame: Frame, bench: Bench) -> None:
+        """Refuse entries that are too many, of peers twice, of no cycle, or of the wrong sort."""
+        listed, others = (frame.events, frame.who) if bench.lists_events else (frame.who, frame.events)
+        if others:
+            raise PeerError(f"{len(others)} {'peers' if bench.lists_events else 'events'} listed in a frame of {frame.layer}")
+        if len(listed) != len(frame.born) or len(listed) > bench.most:
+            raise PeerError(f"{len(listed)} entries, {len(frame.born)} dates; expected as many, and at most {bench.most}")
+        if not all(whole(born, _CYCLES) for born in frame.born):
             raise PeerError("an entry minted in no cycle; expected 0..65535")
-        intern = self.peers.intern
-        handles = [intern(descriptor) for descriptor in frame.who]
-        return frame.to, number, Letter(intern(frame.sender), frame.asks, frame.stamp, handles, list(frame.born), frame.word)
+        for event in frame.events:
+            self._check_event(event)
+            if event.payload:
+                raise PeerError(f"a payload of {len(event.payload)} bytes in a frame of {frame.layer}, which lists events only")
+        if len({it.key for it in listed}) < len(listed):
+            raise PeerError("an entry for the same key twice")
 
     def _check_word(self, frame: Frame, bench: Bench) -> None:
         word = frame.word
@@ -238,25 +257,33 @@ class Machine:
         if not bench.worded or frame.asks == ANSWER:
             raise PeerError(f"a word about an event in a frame of {frame.layer} that asks {frame.asks}")
         self._check_event(word.event)
-        fits = all(type(n) is int and 0 <= n < 1 << 64 for n in (word.low, word.high))
-        if not (fits and word.what in range(COPY, REPAIR + 1) and type(word.hop) is int and 0 <= word.hop < _MOST_HOPS):
+        fits = whole(word.low, _KEYS) and whole(word.high, _KEYS) and whole(word.hop, _MOST_HOPS)
+        if not (fits and whole(word.what, REPAIR + 1)):
             raise PeerError(f"what {word.what!r}, hop {word.hop!r} and an arc {word.low!r} to {word.high!r} are no word's")
-        if len(frame.who) not in _ENTRIES_OF.get(word.what, (0,)):
-            raise PeerError(
-                f"{len(frame.who)} entries with a word of kind {word.what}; a hint has one, a close may, others none"
-            )
+        expected = _ENTRIES_OF.get(word.what, (0,))
+        if len(frame.who) not in expected:
+            raise PeerError(f"{len(frame.who)} entries with a word of kind {word.what}; expected {expected}")
+        if word.what in _ENTRIES_OF and word.event.payload:
+            raise PeerError(f"a payload of {len(word.event.payload)} bytes with a word of kind {word.what}, which brings none")
 
     def _check_event(self, event: Event) -> None:
         coordinates = len(event.point) == self.peers.attributes and all(
             type(x) is int and -_REACH <= x < _REACH for x in event.point
         )
-        if not (type(event.key) is int and 0 <= event.key < 1 << 64 and coordinates):
+        if not (whole(event.key, _KEYS) and coordinates and isinstance(event.payload, bytes)):
             raise PeerError(f"an event has a key of 64 bits and {self.peers.attributes} coordinates; found {event!r}")
+        if len(event.payload) > MOST_PAYLOAD:
+            raise PeerError(f"a payload of {len(event.payload)} bytes; expected at most {MOST_PAYLOAD}")
+
+    def _layer_of(self, letter: Letter, bench: Bench) -> str:
+        """A word about an event travels in the layer of events, whichever layer has written it."""
+        return bench.name if letter.word is None or self._worded is None else self._worded.name
 
     def _send(self, row: Row, layer: str, letter: Letter) -> Send:
-        told = self.peers.told
-        to, who = told(letter.peer), tuple(map(told, letter.handles))
-        return Send(to, Frame(layer, letter.asks, row.descriptor, to.key, letter.stamp, who, tuple(letter.born), letter.word))
+        to = self.peers.told(letter.peer)
+        who, born = tuple(map(self.peers.told, letter.handles)), tuple(letter.born)
+        frame = Frame(layer, letter.asks, row.descriptor, to.key, letter.stamp, who, born, letter.word, letter.events)
+        return Send(to, frame)
 
     # ------------------------------------------------------------------------------------------------ a step
 
@@ -266,7 +293,7 @@ class Machine:
     def _step(self, row: Row, inbox: list[tuple[int, int, Letter]], tick: int) -> list[Action]:
         """Let a tick happen to one row: layer by layer its mail, then its timer."""
         due, actions = row.due <= tick, list[Action]()
-        inbox.sort(key=lambda it: it[:2])
+        inbox.sort(key=lambda it: (*it[:2], it[2].asks == BOUNCE))  # what comes back from one that is gone stands last
         for bench in self._benches:
             letters = [letter for number, _, letter in inbox if number == bench.number]
             fires = due and bench.timed
@@ -279,9 +306,11 @@ class Machine:
 
     def _turn(self, bench: Bench, row: Row, letters: list[Letter], tick: int, *, due: bool) -> list[Action]:
         """Let one layer of a row act."""
-        it = row.seen_by_moves()
-        written = bench.turn(self.peers.book, self._now(tick), it, letters, due=due)
-        actions: list[Action] = [self._send(row, bench.name, letter) for letter in written]
+        it, now = row.seen_by_moves(), self._now(tick)
+        for guard in self._guards:
+            letters = guard.door(self.peers.book, now, it, letters)
+        written = bench.turn(self.peers.book, now, it, letters, due=due)
+        actions: list[Action] = [self._send(row, self._layer_of(letter, bench), letter) for letter in written]
         for receipt in it.receipts:
             actions += self._received(row, receipt, tick)
         return actions

@@ -4,8 +4,8 @@ The columns grow when they must, and what stands in no row any more is swept out
 knows and not as what it was ever told. Handles of the swept are given out again; a machine sweeps only between ticks, when
 no message is open.
 
-The surprising thing: the same peer in two versions is two handles, as in every book. Only then is the book *versioned*, and
-the moves compare keys; a node that hears of no changed subscription never pays for it.
+The surprising thing: the same peer in two versions is two handles, as in every book. From then on the book is *versioned*,
+and the moves compare keys; a node that hears of no changed subscription never pays for it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,18 @@ from gossamer.interest.ask import Interests
 from gossamer.node.door import Box, Descriptor
 from gossamer.protocol.descriptor import Book
 
-__all__ = ["Peers", "check_box"]
+__all__ = ["Peers", "check_box", "whole"]
 
 Item = TypeVar("Item", bound=np.generic)
 
 _FIRST_ROOM = 64
 _KEYS, _VERSIONS = 1 << 64, 1 << 32
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
+
+
+def whole(number: object, bound: int) -> bool:
+    """Whether it is a whole number from 0 to below a bound. True is none."""
+    return type(number) is int and 0 <= number < bound
 
 
 def check_box(box: Box, attributes: int) -> None:
@@ -50,7 +55,6 @@ class Peers:
         self._told: list[Descriptor | None] = []
         self._handles: dict[tuple[int, int], int] = {}
         self._versions: dict[int, int] = {}
-        self._twins = 0
         self._free: list[int] = []
         self._crowd = _FIRST_ROOM
         self.book = Book(
@@ -72,13 +76,13 @@ class Peers:
 
     def told(self, handle: int) -> Descriptor:
         """The descriptor behind a handle."""
-        descriptor = self._told[handle]
+        descriptor = None if handle == NONE else self._told[handle]
         if descriptor is None:
             raise KeyError(handle)
         return descriptor
 
     def intern(self, it: Descriptor) -> int:
-        """The handle of a descriptor; a PeerError when it is none, or contradicts what is known. The book is then as before."""
+        """The handle of a descriptor; a PeerError, and the book as before, when it is none or contradicts what is known."""
         handle = self._handles.get((it.key, it.version))
         if handle is None:
             return self._enter(it)
@@ -87,10 +91,26 @@ class Peers:
             raise PeerError(f"two descriptors with the key {it.key} and the version {it.version}")
         return handle
 
+    def intern_all(self, those: Iterable[Descriptor]) -> list[int]:
+        """The handles of several, or a PeerError and the book as before."""
+        new, handles, versioned = list[int](), list[int](), self.book.versioned
+        try:
+            for it in those:
+                before = len(self)
+                handles.append(self.intern(it))
+                if len(self) > before:
+                    new.append(handles[-1])
+        except PeerError:
+            for handle in reversed(new):
+                self._forget(handle)
+            self.book = self.book._replace(versioned=versioned)
+            raise
+        return handles
+
     def _enter(self, it: Descriptor) -> int:
-        if type(it.key) is not int or not 0 <= it.key < _KEYS:
+        if not whole(it.key, _KEYS):
             raise PeerError(f"a key is a whole number of 64 bits; found {it.key!r}")
-        if type(it.version) is not int or not 0 <= it.version < _VERSIONS:
+        if not whole(it.version, _VERSIONS):
             raise PeerError(f"a version is a whole number of 32 bits; found {it.version!r}")
         if it.version > self.mine.get(it.key, it.version):
             raise PeerError(f"version {it.version} of our own row {it.key}, which we never made")
@@ -106,13 +126,18 @@ class Peers:
         self.book.wants.boxes[handle] = it.box
         versions = self._versions.get(it.key, 0) + 1
         self._versions[it.key] = versions
-        if versions > 1:
-            self._twin(1)
+        if versions > 1 and not self.book.versioned:  # and stays so: a move may yet have to look at what a change left behind
+            self.book = self.book._replace(versioned=1)
         return handle
 
-    def _twin(self, more: int) -> None:
-        self._twins += more
-        self.book = self.book._replace(versioned=int(self._twins > 0))
+    def _forget(self, handle: int) -> None:
+        it = self.told(handle)
+        self._told[handle] = None
+        self._free.append(handle)
+        del self._handles[it.key, it.version]
+        versions = self._versions.pop(it.key) - 1
+        if versions:
+            self._versions[it.key] = versions
 
     def _grow(self) -> None:
         old, wants = self.book, self.book.wants
@@ -129,18 +154,8 @@ class Peers:
         for handles in held:
             live[handles] = True  # NONE marks the last, which is nobody
         for handle in np.flatnonzero(~live[:-1]).tolist():
-            it = self._told[handle]
-            if it is None:
-                continue
-            self._told[handle] = None
-            self._free.append(handle)
-            del self._handles[it.key, it.version]
-            versions = self._versions[it.key] - 1
-            if versions:
-                self._versions[it.key] = versions
-                self._twin(-1)
-            else:
-                del self._versions[it.key]
+            if self._told[handle] is not None:
+                self._forget(handle)
         self._crowd = max(2 * len(self._handles), _FIRST_ROOM)
 
 

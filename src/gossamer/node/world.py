@@ -12,12 +12,12 @@ machines know each other by address and descriptor. That the outcome is the simu
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from heapq import heappop, heappush
 
 import numpy as np
 
 from gossamer.arrays import NONE, Rows
-from gossamer.node.benches import benches
 from gossamer.node.door import (
     Action,
     Address,
@@ -40,6 +40,7 @@ from gossamer.node.door import (
     Wake,
 )
 from gossamer.node.machine import Machine
+from gossamer.node.wired import benches
 from gossamer.protocol.view import BOUNCE
 from gossamer.scenario.laws import threshold
 from gossamer.scenario.network import delay, lost, separated
@@ -162,9 +163,7 @@ class World:
             else:
                 self.sent[what.frame.layer]["failed"] += 1
                 if what.to.owner not in self._silent and sender in self.machines:
-                    frame = what.frame
-                    back = Frame(frame.layer, BOUNCE, what.to, frame.sender.key, frame.stamp, frame.who, frame.born, frame.word)
-                    inbox[sender].append(back)
+                    inbox[sender].append(replace(what.frame, asks=BOUNCE, sender=what.to, to=what.frame.sender.key))
         return inbox, due
 
     def _carry_out(self, address: Address, actions: list[Action]) -> None:
@@ -190,7 +189,7 @@ class World:
         """Put a frame on its way, unless it is lost or a wall stands in it."""
         frame, sent, latency = what.frame, self.sent[what.frame.layer], self.scenario.latency
         sent["messages"] += 1
-        sent["entries"] += len(frame.who)
+        sent["entries"] += len(frame.who) + len(frame.events)
         sent["local"] += what.to.owner == address
         sender, receiver = np.uint64(frame.sender.key), np.uint64(what.to.key)
         loss = self.scenario.loss.probability

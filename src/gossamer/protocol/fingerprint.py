@@ -1,8 +1,10 @@
 """A state's fingerprint: 64 bits in which two drivers agree when, and only when, their rows know the same in the same places.
 
-Told in external form: an entry is its subject's key and version and when it was minted, at its place in the view. Handles,
-the cutting into blocks and where in an arena links lie are each driver's own affair and leave no trace; nor do caches (what
-the ring layer remembers having rejected, and how far it looks), for they change no outcome.
+Told in external form: an entry is its subject's key and version and when it was minted, at its place in the view; an event
+is its key. Handles, numbers of events, the cutting into blocks and where in an arena links lie are each driver's own affair
+and leave no trace; nor do caches (what the ring layer remembers having rejected, and how far it looks), for they change no
+outcome. Which events a row has seen is left out as well: a machine forgets the oldest of many thousands, and what became of
+them is told by receipts.
 
 The surprising thing: a state's fingerprint is the wrapping *sum* of its rows', so blocks, partitions and machines each take
 their own and add them up, in any order.
@@ -18,18 +20,27 @@ import numpy as np
 from gossamer.arrays import NONE, Handles, Keys, Mask
 from gossamer.draws import mix
 from gossamer.jit import kernel, sweep, tiny
+from gossamer.protocol.alive import Graves
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.fingers import Fingers
 from gossamer.protocol.links import Links
-from gossamer.protocol.spread import Seen
+from gossamer.protocol.repair import History
 from gossamer.protocol.vicinity import Near
 
-__all__ = ["of_rows", "total"]
+__all__ = ["Past", "of_rows", "total"]
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _S16, _S32 = np.uint64(16), np.uint64(32)
-_SAMPLES, _NEAR, _LINKS, _FINGERS, _CHANGED = (np.uint64(n) << _S32 for n in (1, 2, 3, 4, 5))
+_SAMPLES, _NEAR, _LINKS, _FINGERS, _CHANGED, _GRAVES, _PAST = (np.uint64(n) << _S32 for n in range(1, 8))
+
+
+class Past(NamedTuple):
+    """What rows remember of events, and what the events that stand there by number are called."""
+
+    history: History
+    key: Keys
+    """(E,) uint64."""
 
 
 @tiny
@@ -95,6 +106,27 @@ def _fingers(book: Book, view: Fingers, i: int) -> np.uint64:
     return bits
 
 
+@kernel
+def _graves(book: Book, it: Graves, i: int) -> np.uint64:
+    """The dead by place and when they were buried, those of long ago too; and the latest burial."""
+    bits = _word(_GRAVES, np.uint64(it.last[i] + 1))
+    for k in range(it.handles.shape[1]):
+        if it.handles[i, k] != NONE:
+            bits += _peer(book, _GRAVES + np.uint64(k + 1), it.handles[i, k], np.uint64(it.since[i, k]))
+    return bits
+
+
+@kernel
+def _past(it: Past, i: int) -> np.uint64:
+    """Events by place and when they came, and the place used next."""
+    history = it.history
+    bits = _word(_PAST, np.uint64(history.turn[i]))
+    for h in range(history.events.shape[1]):
+        if history.events[i, h] != NONE:
+            bits += _word(_PAST + np.uint64(h + 1), it.key[history.events[i, h]] + mix(np.uint64(history.when[i, h])))
+    return bits
+
+
 @sweep
 def _samples_all(book: Book, view: Samples, out: Keys) -> None:
     for i in range(out.shape[0]):
@@ -117,6 +149,18 @@ def _links_all(book: Book, view: Links, out: Keys) -> None:
 def _fingers_all(book: Book, view: Fingers, out: Keys) -> None:
     for i in range(out.shape[0]):
         out[i] += _fingers(book, view, i)
+
+
+@sweep
+def _graves_all(book: Book, it: Graves, out: Keys) -> None:
+    for i in range(out.shape[0]):
+        out[i] += _graves(book, it, i)
+
+
+@sweep
+def _past_all(it: Past, out: Keys) -> None:
+    for i in range(out.shape[0]):
+        out[i] += _past(it, i)
 
 
 @sweep
@@ -143,8 +187,10 @@ def of_rows(book: Book, own: Handles, states: Iterable[NamedTuple]) -> Keys:
                 _links_all(book, state, out)
             case Fingers():
                 _fingers_all(book, state, out)
-            case Seen():
-                pass  # events are numbered by each driver; what became of them is compared by receipts
+            case Graves():
+                _graves_all(book, state, out)
+            case Past():
+                _past_all(state, out)
             case _:
                 raise TypeError(f"no fingerprint of {type(state).__name__}")
     _seal_all(book, own, out)

@@ -329,13 +329,30 @@ def _outdated(book: Book, state: Links, i: int, handle: int) -> bool:
     return bool(latest != NONE and book.key[latest] == book.key[handle] and book.version[latest] > book.version[handle])
 
 
+@tiny
+def _rejected(state: Links, i: int, handle: int) -> bool:
+    """Whether a candidate is remembered as rejected."""
+    return bool(state.known[i, _slot(state, handle)] == handle)
+
+
+@tiny
+def _yet_to_judge(state: Links, i: int, fresh: int, desk: Desk) -> int:
+    """Close up the fresh candidates to those that are not remembered as rejected; how many there are."""
+    kept = 0
+    for f in range(fresh):
+        if not _rejected(state, i, desk.fresh[f]):
+            desk.fresh[kept], desk.fresh_born[kept] = desk.fresh[f], desk.fresh_born[f]
+            desk.fresh_offset[kept] = desk.fresh_offset[f]
+            kept += 1
+    return kept
+
+
 @kernel
 def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.uint16, desk: Desk, count: int) -> int:
     """Look at one entry that row i has or gets: bring a link up to date, or note a candidate not yet judged."""
     if handle == NONE:
         return count
-    rejected = state.known[i, _slot(state, handle)] == handle
-    if rejected and book.versioned == 0:  # else an older version of it may be a link, and has to go
+    if book.versioned == 0 and _rejected(state, i, handle):  # else an older version of it may be a link or noted, and has to go
         return count
     offset = book.key[handle] - book.key[own]
     if offset == _0 or (offset > state.ahead[i] and offset < state.behind[i] and book.versioned == 0):
@@ -358,8 +375,6 @@ def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.u
         state.changed[i, _changed(book, state, handle)] = handle
         if not wanted:
             state.handles[at] = handle  # laid out no more, since it no longer overlaps
-    elif rejected:
-        return count
     if not wanted:
         return count
     return _note(desk, count, book, handle, born, offset)
@@ -368,6 +383,8 @@ def consider(book: Book, state: Links, i: int, own: int, handle: int, born: np.u
 @kernel
 def settle(book: Book, state: Links, i: int, own: int, fresh: int, depth: int, desk: Desk) -> int:
     """Select the links of row i out of those it has and the first `fresh` candidates noted on the desk."""
+    if book.versioned != 0:
+        fresh = _yet_to_judge(state, i, fresh, desk)
     if fresh == 0 and state.stale[i] == 0:
         return DONE
     count = _lay_out(book, state, i, own, fresh, desk)

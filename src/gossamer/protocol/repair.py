@@ -156,10 +156,13 @@ def reply(
 
 
 @kernel
-def merge(own: int, mail: Parcels, m: int, copies: Copies) -> int:
-    """Send what a reader of our digest lacks."""
+def merge(it: History, i: int, own: int, mail: Parcels, m: int, copies: Copies) -> int:
+    """Send what a reader of our digest lacks, as far as it is still remembered."""
     if copies.used[0] + mail.start[m + 1] - mail.start[m] > copies.to.shape[0]:
         return NO_MAIL
     for e in range(mail.start[m], mail.start[m + 1]):
-        write(copies, own, mail.sender[m], REPAIR, mail.handles[e], 0, np.uint64(0), np.uint64(0), NONE)
+        for h in range(it.events.shape[1]):
+            if it.events[i, h] == mail.handles[e]:
+                write(copies, own, mail.sender[m], REPAIR, mail.handles[e], 0, np.uint64(0), np.uint64(0), NONE)
+                break
     return DONE

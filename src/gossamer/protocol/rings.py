@@ -103,10 +103,12 @@ def merge(
     if wanted + state.size[i] > desk.fresh.shape[0]:
         return NO_DESK
     fresh = 0
+    for q in range(first, last):  # before all else, so that a second run meets what the first one met
+        if mail.asks[order[q]] == BOUNCE:
+            drop(book, state, i, own, mail.sender[order[q]])
     for q in range(first, last):
         m = order[q]
         if mail.asks[m] == BOUNCE:
-            drop(book, state, i, own, mail.sender[m])
             continue
         fresh = consider(book, state, i, own, mail.sender[m], mail.stamp[m], desk, fresh)
         for e in range(mail.start[m], mail.start[m + 1]):

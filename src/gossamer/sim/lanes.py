@@ -244,7 +244,7 @@ class RingsLane(Lane):
 
     def _ask(self, block: Block, now: Now, out: list[Parcels]) -> None:
         b, (near, sample), book, params = block.number, self._views(block), self.world.book, self.params
-        done = np.zeros(2, np.int64)
+        done = np.zeros(3, np.int64)
         self._run(
             block,
             out,

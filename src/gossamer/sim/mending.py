@@ -168,7 +168,7 @@ def _repair_mail(
             if mail.asks[m] == ASK:
                 answer = repair.reply(book, now, happenings, it, seen, i, own[i], mail, m, window_cycles, out, copies)
             elif mail.asks[m] == ANSWER:
-                answer = repair.merge(own[i], mail, m, copies)
+                answer = repair.merge(it, i, own[i], mail, m, copies)
             if answer != spread.DONE:
                 return answer
         done[1] = 0
@@ -220,8 +220,6 @@ class RepairLane(Lane):
     def tick(self, now: Now, mail: Parcels | None, due: int) -> None:
         """Answer digests and send what is lacked; then send digests, where timers are due."""
         lane = self._events
-        if not lane.happenings.key.shape[0]:
-            return
         out = [empty_parcels(*room) for room in self._room]
         copies = [empty_copies(room[1]) for room in self._room]
         if mail is not None:

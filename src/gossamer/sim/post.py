@@ -39,9 +39,18 @@ def _each_in_its_place(to: Handles, owner: Rows, first: Offsets, order: Handles)
     return True
 
 
+@tiny
+def _behind(sender: Handles, asks: Flags, owner: Rows, one: int, other: int) -> bool:
+    """Whether one message to a row is to be looked at after another."""
+    first, second = owner[sender[one]], owner[sender[other]]
+    return bool(first > second or (first == second and asks[one] == BOUNCE and asks[other] != BOUNCE))
+
+
 @sweep
-def route(to: Handles, sender: Handles, owner: Rows, in_order: int, first: Offsets, order: Handles) -> None:
+def route(to: Handles, sender: Handles, asks: Flags, owner: Rows, in_order: int, first: Offsets, order: Handles) -> None:
     """Group messages by receiving row: row r gets order[first[r]:first[r + 1]], by sender and then by number.
+
+    What comes back from one that is gone stands behind what it wrote while it was there.
 
     in_order : int  whether messages are numbered by sender already
     """
@@ -67,7 +76,7 @@ def route(to: Handles, sender: Handles, owner: Rows, in_order: int, first: Offse
         for r in range(rows):
             for q in range(first[r] + 1, first[r + 1]):
                 m, at = order[q], q
-                while at > first[r] and owner[sender[order[at - 1]]] > owner[sender[m]]:
+                while at > first[r] and _behind(sender, asks, owner, order[at - 1], m):
                     order[at] = order[at - 1]
                     at -= 1
                 order[at] = m

@@ -60,7 +60,7 @@ class Ride:
         ring = rings(world.people, self.events.points[which], cycle)
         first = np.empty(which.shape[0], np.int32)
         _pick_all(world.seed, self.events.key[which], ring.offsets, ring.rows, first)
-        world.calendar[world.tick][_LANE].append((self.lane.publish(self.events, which, first), False))
+        self.lane.hand_over(self.events, which, first)
         wanted = np.diff(by_node(world.people, ring).offsets)
         self.trace["publications"].append(event=which, cycle=cycle, tick=world.tick, first=first, tries=0, wanted=wanted)
 

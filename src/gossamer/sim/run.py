@@ -23,7 +23,6 @@ from gossamer.errors import DataError, ScenarioError
 from gossamer.measure.load import load
 from gossamer.measure.summary import asdict_of, summary
 from gossamer.protocol import search
-from gossamer.protocol.fingerprint import of_rows, total
 from gossamer.scenario.given import Drawn, drawn
 from gossamer.scenario.population import rejoining
 from gossamer.scenario.scenario import Scenario
@@ -31,6 +30,7 @@ from gossamer.scenario.toml import digest, to_toml
 from gossamer.scenario.workload import Events, nobody, publishers
 from gossamer.sim import checkpoint
 from gossamer.sim.memory import Memory, require
+from gossamer.sim.prints import fingerprint
 from gossamer.sim.rejoin import rejoin
 from gossamer.sim.riding import Ride
 from gossamer.sim.searching import searched
@@ -46,8 +46,6 @@ __all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "finger
 
 CHECKPOINT: Final = "checkpoint.npz"
 """The name of the checkpoint in a run's folder."""
-_TOLD: Final = ("cyclon", "fingers", "rings", "vicinity")
-"""The layers whose views are a part of the state's fingerprint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,16 +134,6 @@ def run(scenario: Scenario, seed: int, options: Options | None = None, given: Dr
     tables = walk.trace.tables()
     metrics = summary(tables, world.rows) | links
     return Outcome(scenario=scenario, seed=seed, tables=tables, metrics=metrics, state=state)
-
-
-def fingerprint(world: World) -> int:
-    """What all that are alive know, as one number: the same for any blocks, threads and drivers."""
-    told = [name for name in world.lanes if name in _TOLD]
-    found = 0
-    for block in world.blocks:
-        prints = of_rows(world.book, block.own, [world.lanes[name].state[block.number] for name in told])
-        found += total(prints, world.alive[block.base : block.base + block.rows] != 0)
-    return found & (1 << 64) - 1
 
 
 def _ring_links(world: World) -> dict[str, Any]:

@@ -192,6 +192,13 @@ class SpreadLane(Lane):
         out.used[0] = out.to.shape[0]
         return out
 
+    def hand_over(self, events: Events, which: Numbers, first: Rows) -> None:
+        """Let publishers hand over some events, before all else that the tick brings."""
+        world = self.world
+        world.begin()
+        now = world.now = Now(world.seed, world.cycle, world.tick)
+        self.tick(now, world.collect(self, [(self.publish(events, which, first), False)]))
+
     def tick(self, now: Now, mail: Any, due: int = 0) -> None:  # noqa: ANN401, ARG002
         """Deal with the mail that has arrived."""
         if mail is None:
@@ -404,10 +411,11 @@ def publish_now(world: World, events: Events, which: Numbers) -> None:
     """Hand some events to a random subscriber each, in the tick to come; they spread while gossip goes on."""
     lane = world.lanes["spread"]
     assert isinstance(lane, SpreadLane)  # noqa: S101
+    world.begin()
     ring = true_rings(world.people, events.points[which], world.cycle)
     first = np.empty(which.shape[0], np.int32)
     _first_all(world.seed, events.key[which], ring.offsets, ring.rows, world.alive, Purpose.SAMPLE, first)
-    world.calendar[world.tick]["spread"].append((lane.publish(events, which, first), False))
+    lane.hand_over(events, which, first)
 
 
 def tallied(world: World, ring: Rings, *, mended: bool = True) -> tuple[Spread, Burden]:

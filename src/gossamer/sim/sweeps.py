@@ -195,11 +195,16 @@ def rings_timers(
     desk: Desk,
     done: Numbers,
 ) -> int:
-    """Start the exchanges of every row that is due, from exchange done[1] of row done[0] on."""
+    """Start the exchanges of every row that is due, from exchange done[1] of row done[0] on, which starts done[2] of them.
+
+    How many it starts is asked once, for each that is started makes for fewer.
+    """
     for i in range(done[0], own.shape[0]):
         if due[i] == 0:
             continue
-        for n in range(done[1], rings.exchanges(links, i, links_per_exchange, haste)):
+        if done[1] == 0:
+            done[2] = rings.exchanges(links, i, links_per_exchange, haste)
+        for n in range(done[1], done[2]):
             answer = rings.request(
                 book, now, links, near, sample, i, own[i], out, n, in_turn, haste, stray, samples_too, depth, desk
             )

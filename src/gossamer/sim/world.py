@@ -207,7 +207,7 @@ class World:
         """Group messages by receiving row."""
         if self._order.shape[0] < mail.to.shape[0]:
             self._order = np.zeros(2 * mail.to.shape[0], np.int32)
-        post.route(mail.to, mail.sender, self.book.owner, int(self._in_order), self._first, self._order)
+        post.route(mail.to, mail.sender, mail.asks, self.book.owner, int(self._in_order), self._first, self._order)
         guard = self.lanes.get("alive")
         if isinstance(guard, AliveLane):
             guard.door(self.now, mail, self._first, self._order, entries=entries)

@@ -9,19 +9,11 @@ from pyspark.sql import SparkSession
 from gossamer.pipeline import workload
 from gossamer.pipeline.schemas import numbers, points_of, subscribed
 from gossamer.scenario.population import population
-from gossamer.scenario.scenario import ChangeSettings, ChurnSettings, EventSettings, PopulationSettings, Scenario
+from gossamer.scenario.scenario import Scenario
 from gossamer.scenario.toml import to_toml
 from gossamer.scenario.workload import events
 from gossamer.truth.judge import holding
-
-BUSY = Scenario(
-    cycles=30,
-    population=PopulationSettings(nodes=90, attributes=2, subscriptions=2),
-    events=EventSettings(count=70, frozen=False, from_cycle=3, per_cycle=5),
-    churn=ChurnSettings(rate=0.03),
-    changes=(ChangeSettings(share=0.3, cycle=20), ChangeSettings(share=0.3, cycle=10), ChangeSettings(share=0.2, cycle=20)),
-)
-QUIET = Scenario(population=PopulationSettings(nodes=150), events=EventSettings(count=40))
+from tests.pipeline.tables import BUSY, QUIET
 
 
 @pytest.mark.parametrize(("scenario", "partitions"), [(BUSY, 1), (BUSY, 3), (BUSY, 8), (QUIET, 3)])

@@ -225,7 +225,7 @@ def test_a_checkpoint_that_is_broken_is_one_error(capsys: pytest.CaptureFixture[
 
 @compiled
 @linux
-@pytest.mark.parametrize(("checkpoint", "file"), [("5", "checkpoint.npz"), ("0", "seed-1")])
+@pytest.mark.parametrize(("checkpoint", "file"), [("5", "checkpoint.npz"), ("0", ".parquet")])
 def test_a_disk_that_fills_up_is_one_error_and_no_run(checkpoint: str, file: str) -> None:
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); from gossamer.cli.main import main"

@@ -6,13 +6,11 @@ import argparse
 import difflib
 import json
 import math
-import os
 import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +21,7 @@ import pyarrow.parquet as pq
 from gossamer import __version__
 from gossamer.cli import running
 from gossamer.cli.progress import Progress
-from gossamer.errors import CallerError, DataError, MissingExtraError, ScenarioError
+from gossamer.errors import CallerError, MissingExtraError, ScenarioError
 from gossamer.report import text
 from gossamer.report.claims import Verdict, tally, verdicts
 from gossamer.report.curves import Curve, Result, curves
@@ -32,6 +30,7 @@ from gossamer.report.experiments import CASES, FIGURES, Case, Size, scenarios
 from gossamer.report.page import write_page
 from gossamer.sim.memory import said
 from gossamer.sim.run import StoppedError, needs
+from gossamer.trace.folder import renamed
 
 __all__ = ["configure", "run"]
 
@@ -216,7 +215,7 @@ def _write(
     for name in FIGURES:  # of an earlier run, which the page would not show
         for path in (out / f"{name}.parquet", out / "figures" / f"{name}.svg", out / "figures" / f"{name}.png"):
             path.unlink(missing_ok=True)
-    with _replaced(out / "numbers.json") as path:
+    with renamed(out / "numbers.json") as path:
         path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     _parquet(out / "verdicts.parquet", pa.Table.from_pylist([it._asdict() for it in judged]))
     for name, found in shown.items():
@@ -233,18 +232,5 @@ def _write(
 
 
 def _parquet(path: Path, table: pa.Table) -> None:
-    with _replaced(path) as partial:
+    with renamed(path) as partial:
         pq.write_table(table, partial, compression="zstd")
-
-
-@contextmanager
-def _replaced(path: Path) -> Iterator[Path]:
-    """Another name to write to, which becomes the file's own when all went well."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        partial.unlink(missing_ok=True)

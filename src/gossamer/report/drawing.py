@@ -8,19 +8,18 @@ numbers give the same bytes.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from gossamer.errors import DataError, MissingExtraError
+from gossamer.errors import MissingExtraError
 from gossamer.report.claims import STATEMENTS
 from gossamer.report.curves import Curve
 from gossamer.report.experiments import Case
+from gossamer.trace.folder import renamed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,23 +120,10 @@ def draw(name: str, found: Mapping[Case, Curve], folder: Path, note: str) -> dic
         about = {"Title": TITLES[name], "Description": f"The paper: {STATEMENTS[name]} Here: {note}."}
         paths = {kind: folder / f"{name}.{kind}" for kind in ("svg", "png")}
         for kind, path in paths.items():
-            with _replacing(path) as partial:
+            with renamed(path) as partial:
                 quiet: dict[str, Any] = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
                 figure.savefig(partial, format=kind, dpi=_DPI, metadata=about | quiet)
     return paths
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield partial
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _sizes(name: str, worlds: int) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -13,6 +12,7 @@ from typing import Final
 from gossamer.errors import DataError
 from gossamer.report.claims import STATEMENTS, Verdict, tally
 from gossamer.report.drawing import COLOURS, TITLES, WIDE
+from gossamer.trace.folder import renamed
 
 __all__ = ["write_page"]
 
@@ -79,7 +79,8 @@ def write_page(
             parts.append(f"<pre>{html.escape(chr(10).join(lines))}</pre>")
         parts.append(_rows([it for it in verdicts if it.figure == name]))
     parts.append("</body></html>\n")
-    _replace(path, "\n".join(parts))
+    with renamed(path) as partial:
+        partial.write_text("\n".join(parts), encoding="utf-8")
 
 
 def _style() -> str:
@@ -118,15 +119,3 @@ def _inline(path: Path, name: str) -> str:
     colours = {day: colour for colour, (day, _) in COLOURS.items()}
     svg = re.sub(r"#[0-9a-f]{6}\b", lambda found: f"var(--{colours[found[0]]})" if found[0] in colours else found[0], svg)
     return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(TITLES[name])}"', 1)
-
-
-def _replace(path: Path, text: str) -> None:
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        partial.unlink(missing_ok=True)

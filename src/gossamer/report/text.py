@@ -78,7 +78,7 @@ def _rings(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa:
             some = bars(curve[name][:_MOST_CYCLES], ascii_only=ascii_only)
             lines.append(f"{head:<{_TITLE}} {name} {some} {curve[name][-1]:7.2%}")
     longest = max(len(curve["cycle"]) for curve in found.values())
-    return [*lines, f"{'':<{_TITLE}} cycle {_ruler(min(longest, _MOST_CYCLES))} a mark each 10"]
+    return [*lines, f"{'':<{_TITLE}} cycle {_ruler(min(longest, _MOST_CYCLES))} each 10"]
 
 
 def _dissemination(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa: FBT001
@@ -144,7 +144,7 @@ def _joins(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa:
     lines = [f"{words:<{_WORLD}} {bars(curve[name][:_MOST_CYCLES], top=top, ascii_only=ascii_only)}" for words, name in names]
     shown = min(len(curve["cycles"]), _MOST_CYCLES)
     more = f", up to {curve['cycles'][-1]:.0f}" if len(curve["cycles"]) > shown else ""
-    return [*lines, f"{'took cycles':<{_WORLD}} {_ruler(shown)} a mark each 10{more}"]
+    return [*lines, f"{'took cycles':<{_WORLD}} {_ruler(shown)} each 10{more}"]
 
 
 def _load(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa: FBT001

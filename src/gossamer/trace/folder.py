@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from gossamer.errors import DataError
 from gossamer.trace.tables import TABLES, VERSION
 
-__all__ = ["Run", "begin_run", "column", "read_run", "read_scenario", "read_table", "write_run"]
+__all__ = ["Run", "begin_run", "column", "read_run", "read_scenario", "read_table", "renamed", "write_run"]
 
 _RUN, _SCENARIO = "run.json", "scenario.toml"
 
@@ -66,7 +66,7 @@ def begin_run(folder: Path, scenario: str) -> None:
             (folder / _RUN).unlink(missing_ok=True)
             for name in TABLES:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
-            with _renamed(path) as partial:
+            with renamed(path) as partial:
                 partial.write_text(scenario, encoding="utf-8")
     except OSError as error:
         problem = f"{folder}: cannot be written ({error.strerror or error})"
@@ -85,12 +85,12 @@ def write_run(folder: Path, run: Run, scenario: str, tables: Mapping[str, pa.Tab
             if name not in tables:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
         for name, table in tables.items():
-            with _renamed(folder / f"{name}.parquet") as path:
+            with renamed(folder / f"{name}.parquet") as path:
                 pq.write_table(table.cast(TABLES[name]), path, compression="zstd")
-        with _renamed(folder / _SCENARIO) as path:
+        with renamed(folder / _SCENARIO) as path:
             path.write_text(scenario, encoding="utf-8")
         counted = {**asdict(run), "rows": {name: table.num_rows for name, table in tables.items()}}
-        with _renamed(folder / _RUN) as path:
+        with renamed(folder / _RUN) as path:
             path.write_text(json.dumps(counted, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     except OSError as error:
         problem = f"{folder}: cannot be written ({error.strerror or error})"
@@ -156,11 +156,16 @@ def column(table: pa.Table, name: str) -> NDArray[Any]:
 
 
 @contextmanager
-def _renamed(path: Path) -> Iterator[Path]:
+def renamed(path: Path) -> Iterator[Path]:
     """Another name to write to, which becomes the file's own when all went well and is removed otherwise."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield partial
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        problem = f"{path}: cannot be written ({error.strerror or error})"
+        raise DataError(problem) from error

@@ -56,7 +56,7 @@ to change it
   test-nojit    the tests that are not slow, with kernels as plain Python
   parity        the tests that all drivers agree to the last byte
   papers        reproduce the papers at full size (some twenty minutes) and keep figures and numbers in docs/papers/
-  bench         the benchmarks; arguments go to each, such as: bench --size large
+  bench         the benchmarks, or one of them; arguments go to each, such as: bench cyclon --size large
   compare BASE  simulate the same scenarios with the sources of a git commit and with these, side by side
   changelog     show what changes/ makes of CHANGELOG.md; at a release: changelog --write
   lock          make requirements/*.txt anew from pyproject.toml
@@ -123,8 +123,14 @@ def check() -> int:
 
 
 def bench(words: "list[str]") -> int:
-    """Run each benchmark in turn; one that fails does not keep the others from running."""
-    return max([run([PYTHON, str(path), *words]) for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))], default=0)
+    """Run each benchmark in turn, or the one that is named; one that fails does not keep the others from running."""
+    known = [path.stem for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))]
+    if words and not words[0].startswith("-"):
+        if f"bench_{words[0]}" not in known:
+            names = ", ".join(name.removeprefix("bench_") for name in known)
+            raise SetupError(f"no benchmark '{words[0]}'; there are {names}")
+        known, words = [f"bench_{words[0]}"], words[1:]
+    return max([run([PYTHON, "-m", f"benchmarks.{name}", *words]) for name in known], default=0)
 
 
 def lock() -> int:

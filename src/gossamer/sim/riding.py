@@ -6,7 +6,7 @@ is still on its way is let arrive.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from gossamer.measure.delivery import summarise
 from gossamer.protocol.spread import ARC, COPY, Happenings
 from gossamer.protocol.view import Now
 from gossamer.scenario.workload import Events
-from gossamer.sim.spreading import SpreadLane
+from gossamer.sim.spreading import Receipts, SpreadLane
 from gossamer.sim.world import World
 from gossamer.trace.columns import Trace
 from gossamer.trace.folder import column
@@ -35,6 +35,21 @@ def _pick_all(seed: np.uint64, key: Keys, offsets: Offsets, rows: Rows, out: Row
     for e in range(out.shape[0]):
         size = offsets[e + 1] - offsets[e]
         out[e] = NONE if size == 0 else rows[offsets[e] + below(draw(seed, key[e], 0, _PUBLISHER, 1), size)]
+
+
+def _together(logs: list[Receipts]) -> Receipts:
+    """What all blocks have received since this was last asked for, in the order in which one block would have received it.
+
+    By tick, in each first what publishers handed over, then by row.
+    """
+    written = [[part[: int(log.used[0])] for part in log[:-1]] for log in logs]
+    columns: list[Any] = [np.concatenate(parts) for parts in zip(*written, strict=True)]
+    for log in logs:
+        log.used[0] = 0
+    whole = Receipts(*[*columns, np.array([columns[0].shape[0]])])
+    order = np.lexsort((whole.row, whole.sender != NONE, whole.tick))
+    sorted_columns: list[Any] = [column[order] for column in whole[:-1]]
+    return Receipts(*[*sorted_columns, whole.used])
 
 
 class Ride:
@@ -67,7 +82,7 @@ class Ride:
     def write_down(self, cycle: int) -> None:
         """Write down all that was received since this was last asked for, in the order it came."""
         people, owner = self.world.people, self.world.book.owner
-        for log in self.lane.log:
+        for log in [_together(self.lane.log)]:
             used = int(log.used[0])
             log.used[0] = 0
             order = np.argsort(log.tick[:used], kind="stable")

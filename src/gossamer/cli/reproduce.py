@@ -50,6 +50,7 @@ Without a figure's name, all of them; one run serves as many figures as it can.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The arguments of the verb."""
+    parser.usage = "%(prog)s PAPER [FIGURE ...] [options]"  # argparse takes figures beside the paper only
     parser.description = _DESCRIPTION
     parser.epilog = "figures:\n" + "\n".join(f"  {name:<14} {title}" for name, title in TITLES.items())
     parser.add_argument("paper", choices=["sub2sub"], help="whose experiments")

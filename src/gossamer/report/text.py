@@ -143,8 +143,8 @@ def _joins(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa:
     top = max(max(curve[name]) for _, name in names)
     lines = [f"{words:<{_WORLD}} {bars(curve[name][:_MOST_CYCLES], top=top, ascii_only=ascii_only)}" for words, name in names]
     shown = min(len(curve["cycles"]), _MOST_CYCLES)
-    more = f", up to {curve['cycles'][-1]:.0f}" if len(curve["cycles"]) > shown else ""
-    return [*lines, f"{'took cycles':<{_WORLD}} {_ruler(shown)} each 10{more}"]
+    head = f"cycles, up to {curve['cycles'][-1]:.0f}"
+    return [*lines, f"{head:<{_WORLD}} {_ruler(shown)} each 10"]
 
 
 def _load(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa: FBT001

@@ -1,0 +1,242 @@
+"""Arcs and the papers' way of spreading: who is written to by a row that knows some others, and what for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.arrays import NONE
+from gossamer.interest.ask import Interests
+from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
+from gossamer.protocol.descriptor import Book
+from gossamer.protocol.spread import ARC, CLOSE, COPY, DONE, HINT, Copies, Happenings, empty_copies
+from gossamer.protocol.view import Now
+
+CIRCLE = 2**64
+
+
+class Known:
+    """Row 0 of a world in which every peer wants 0, or only 1; and whom it knows, in which view."""
+
+    def __init__(self, keys: list[int], wants: list[int]) -> None:
+        boxes = np.repeat(np.array(wants, np.int64), 2).reshape(-1, 2, 1)
+        count = len(keys)
+        self.keys, self.wants = keys, wants
+        self.book = Book(
+            np.array(keys, np.uint64),
+            np.zeros(count, np.uint32),
+            np.arange(count, dtype=np.int32),
+            Interests(boxes, np.ones(1)),
+            0,
+        )
+        self.happenings = Happenings(np.array([77], np.uint64), np.zeros((1, 1), np.int64))
+        self.links = links.links(2)
+        self.near = vicinity.near(1, vicinity.Params(view=8, shuffle=4))
+        self.sample = cyclon.samples(1, cyclon.Params(view=8, shuffle=4))
+        self.fingers = fingers.fingers(1, fingers.Params(levels=4, places=2))
+        self.desk, self.out = arcs.desk(), empty_copies(64)
+
+    def offset(self, handle: int) -> int:
+        """How far up from row 0 somebody stands."""
+        return (self.keys[handle] - self.keys[0]) % CIRCLE
+
+    def link(self, handles: list[int]) -> None:
+        """Know some by ring links."""
+        for k, handle in enumerate(sorted(set(handles), key=self.offset)):
+            self.links.handles[k], self.links.offset[k] = handle, self.offset(handle)
+        self.links.size[0] = len(set(handles))
+
+    def cover(self, low: int, high: int, *, fanout: int = 4, close: int = 1, source: int = NONE) -> list[dict[str, int]]:
+        """What is written to see to an arc."""
+        book, told, near, ends = self.book, self.happenings, self.near, (np.uint64(low), np.uint64(high))
+        answer = arcs.cover(
+            book, told, self.links, near, self.sample, self.fingers, 0, 0, source, 0, 3, ends[0], ends[1],
+            fanout, close, self.desk, self.out,
+        )  # fmt: skip
+        assert answer == DONE
+        return written(self.out)
+
+
+def written(out: Copies) -> list[dict[str, int]]:
+    """The messages, and nobody writes them twice."""
+    names = ("to", "what", "hop", "low", "high", "other")
+    found = [{name: int(getattr(out, name)[m]) for name in names} for m in range(int(out.used[0]))]
+    out.used[0] = 0
+    return found
+
+
+@st.composite
+def peers(draw: st.DrawFn) -> Known:
+    """A row and others of whom most want the event, known in all ways."""
+    keys = draw(st.lists(st.integers(0, 40) | st.integers(0, CIRCLE - 1), min_size=2, max_size=25, unique=True))
+    wants = [0, *draw(st.lists(st.sampled_from([0, 0, 0, 1]), min_size=len(keys) - 1, max_size=len(keys) - 1))]
+    it = Known(keys, wants)
+    others = st.lists(st.integers(1, len(keys) - 1), max_size=8, unique=True)
+    it.link(draw(others))
+    for handles in (it.near.handles, it.sample.handles, it.fingers.handles):
+        some = draw(others)
+        handles[0, : len(some)] = some
+    return it
+
+
+def inside(key: int, low: int, high: int) -> bool:
+    """Whether a key lies above low and up to high, cyclically; of an empty arc, the whole circle is meant."""
+    return 0 < (key - low) % CIRCLE <= ((high - low) % CIRCLE or CIRCLE)
+
+
+def everybody(it: Known) -> set[int]:
+    """Whom row 0 knows to want the event."""
+    linked = it.links.handles[: it.links.size[0]].tolist()
+    known = {*linked, *it.near.handles[0].tolist(), *it.sample.handles[0].tolist(), *it.fingers.handles[0].tolist()} - {NONE}
+    return {handle for handle in known if it.wants[handle] == 0}
+
+
+@given(peers(), st.integers(2, 8), st.integers(0, CIRCLE // 2 - 1), st.integers(1, CIRCLE // 2))
+def test_arcs_given_out_are_parts_of_the_arc_each_around_its_receiver(it: Known, fanout: int, up: int, down: int) -> None:
+    low, high = (it.keys[0] - down) % CIRCLE, (it.keys[0] + up) % CIRCLE
+    known = {handle for handle in everybody(it) if inside(it.keys[handle], low, high)}
+    given_out = [m for m in it.cover(low, high, fanout=fanout, close=0) if m["what"] == ARC]
+    receivers = [m["to"] for m in given_out]
+    assert set(receivers) <= known
+    assert len(set(receivers)) == len(receivers) <= fanout
+    assert all(inside(it.keys[m["to"]], m["low"], m["high"]) for m in given_out)
+    assert all(m["hop"] == 4 for m in given_out)
+    above = [handle for handle in known if it.offset(handle) <= up]
+    below = [handle for handle in known if it.offset(handle) > up]
+    for side, length in ((above, up), (below, down - 1)):
+        mine = [m for m in given_out if m["to"] in side]
+        assert bool(mine) == bool(side)
+        if side:
+            nearest = min(side, key=lambda handle: min(it.offset(handle), CIRCLE - it.offset(handle)))
+            assert nearest in receivers
+            assert sum((m["high"] - m["low"]) % CIRCLE for m in mine) == length  # no gap, no overlap: the ends meet, too
+            ends = sorted(m["low"] for m in mine) + sorted(m["high"] for m in mine)
+            assert len(set(ends)) == len(mine) + 1
+    if len(known) <= 1:
+        assert set(receivers) == known
+
+
+@given(peers())
+def test_the_first_sees_to_the_whole_circle(it: Known) -> None:
+    end = int(arcs.whole(np.uint64(it.keys[0])))
+    given_out = it.cover(end, end, close=0)
+    total = sum((m["high"] - m["low"]) % CIRCLE for m in given_out)
+    above = any(it.offset(handle) <= CIRCLE // 2 for handle in everybody(it))
+    below = any(it.offset(handle) > CIRCLE // 2 for handle in everybody(it))
+    assert total == CIRCLE // 2 * above + (CIRCLE // 2 - 1) * below
+
+
+def test_the_last_of_an_arc_tells_the_next_one_beyond() -> None:
+    it = Known([100, 200, 300, 400], [0, 1, 0, 0])
+    it.link([1, 2, 3])
+    assert [(m["what"], m["to"]) for m in it.cover(50, 250)] == [(CLOSE, 2)]
+    assert it.cover(50, 250, source=2) == []
+    assert it.cover(50, 250, close=0) == []
+    assert [m["what"] for m in it.cover(50, 300)] == [ARC]
+
+
+@pytest.mark.parametrize("way", [arcs.UP, arcs.DOWN])
+def test_who_knows_of_somebody_in_between_says_so_or_sees_to_it(way: np.uint64) -> None:
+    """Row 0 is asked by row 1 whether somebody lies between them."""
+    keys = [1000, 500, 700] if way == arcs.UP else [1000, 1500, 1300]
+    it = Known(keys, [0, 0, 0])
+    it.link([1])
+    for known, held in ((False, 0), (True, 0), (True, 1)):
+        it.link([1, 2] if known else [1])
+        arcs.answer_close(it.book, it.happenings, it.links, 0, 0, 1, NONE, 0, 5, way, held, it.out)
+        found = written(it.out)
+        if not known:
+            assert found == []
+        elif not held:
+            assert [(m["what"], m["to"], m["other"], m["low"]) for m in found] == [(HINT, 1, 2, int(way))]
+        else:
+            low, high = (500, 999) if way == arcs.UP else (1000, 1499)
+            assert [(m["what"], m["to"], m["low"], m["high"]) for m in found] == [(ARC, 2, low, high)]
+    arcs.answer_close(it.book, it.happenings, it.links, 0, 0, 1, 2, 0, 5, way, 1, it.out)
+    assert written(it.out) == []  # the one in between is who was found dead
+
+
+def test_a_hint_is_followed_to_whoever_wants_the_event() -> None:
+    it = Known([100, 300, 200, 250], [0, 0, 0, 1])
+    arcs.follow_hint(it.book, it.happenings, 0, 1, 2, 0, 5, arcs.UP, it.out)
+    assert [(m["what"], m["to"], m["low"], m["high"], m["hop"]) for m in written(it.out)] == [(ARC, 2, 100, 299, 6)]
+    arcs.follow_hint(it.book, it.happenings, 0, 1, 3, 0, 5, arcs.UP, it.out)
+    arcs.follow_hint(it.book, it.happenings, 0, 1, 2, 0, 200, arcs.UP, it.out)
+    assert written(it.out) == []
+
+
+def bounced(it: Known, dead: int, low: int, high: int) -> list[dict[str, int]]:
+    book, told, ends = it.book, it.happenings, (np.uint64(low), np.uint64(high))
+    answer = arcs.bounced(
+        book, told, it.links, it.near, it.sample, it.fingers, 0, 0, dead, 0, 3, ends[0], ends[1], it.desk, it.out
+    )
+    assert answer == DONE
+    return written(it.out)
+
+
+def test_the_arc_of_one_found_dead_goes_whole_to_another_inside_or_the_next_beyond_is_asked() -> None:
+    it = Known([100, 200, 240, 290, 400], [0, 0, 0, 0, 0])
+    it.link([2, 3, 4])
+    assert [(m["what"], m["to"], m["low"], m["high"], m["hop"]) for m in bounced(it, 1, 150, 300)] == [(ARC, 2, 150, 300, 3)]
+    it.link([3, 4])
+    assert [(m["what"], m["to"]) for m in bounced(it, 1, 150, 300)] == [(ARC, 3)]
+    it.link([4])
+    assert [(m["what"], m["to"], m["other"], m["low"]) for m in bounced(it, 1, 150, 300)] == [(CLOSE, 4, 1, int(arcs.UP))]
+    it.link([])
+    assert bounced(it, 1, 150, 300) == []
+
+
+# ---------------------------------------------------------------------------------------------------- the papers' way
+
+
+def forwarded(it: Known, *, source: int = NONE, shortcuts: int = 1, cycle: int = 1) -> list[int]:
+    """To whom a row passes the event on."""
+    args = (it.links, it.near, 0, 0, source, 0, 3, shortcuts, it.out)
+    assert spread.forward(it.book, Now(np.uint64(9), cycle, cycle), it.happenings, *args) == DONE
+    found = written(it.out)
+    assert all(m["what"] == COPY and m["hop"] == 4 for m in found)
+    return [m["to"] for m in found]
+
+
+@given(peers(), st.integers(0, 4), st.data())
+def test_ring_neighbours_and_some_others_get_it_and_never_the_sender(it: Known, shortcuts: int, data: st.DataObject) -> None:
+    source = data.draw(st.sampled_from([NONE, *range(1, len(it.keys))]))
+    linked = [h for h in it.links.handles[: it.links.size[0]].tolist() if it.wants[h] == 0]
+    ring = {linked[0], linked[-1]} if linked else set()
+    near = {h for h in it.near.handles[0].tolist() if h != NONE and it.wants[h] == 0} - ring - {source}
+    found = forwarded(it, source=source, shortcuts=shortcuts)
+    assert len(set(found)) == len(found)
+    assert source not in found
+    assert set(found) & ring == ring - {source}
+    assert set(found) - ring <= near
+    assert len(set(found) - ring) == min(shortcuts, len(near))
+
+
+@pytest.mark.parametrize("shortcuts", [1, 2])
+def test_every_matching_peer_of_the_view_is_a_shortcut_as_often(shortcuts: int) -> None:
+    it = Known(list(range(100, 110)), [0] * 8 + [1] * 2)
+    it.near.handles[0] = [1, 2, 8, 3, 4, 9, 5, 6]
+    it.link([7])
+    count = np.zeros(10)
+    for cycle in range(3000):
+        count[forwarded(it, source=6, shortcuts=shortcuts, cycle=cycle)] += 1
+    assert count[[0, 6, 8, 9]].sum() == 0
+    assert count[7] == 3000
+    expected = 3000 * shortcuts / 5
+    assert (abs(count[1:6] - expected) < 5 * np.sqrt(expected)).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=300))
+def test_an_event_is_new_to_a_row_once(pairs: list[tuple[int, int]]) -> None:
+    it, known = spread.seen(4), set[tuple[int, int]]()
+    for event, row in pairs:
+        assert spread.has_seen(it, event, row) == ((event, row) in known)
+        answer = spread.first_time(it, event, row)
+        if 4 * len(known) >= 3 * it.slots.shape[0]:
+            assert answer == NONE
+            continue
+        assert answer == ((event, row) not in known)
+        known.add((event, row))
+    assert int(it.used[0]) == len(known)

@@ -12,6 +12,8 @@ we never do. Nothing but the DataFrame API is used on a session anywhere in the 
 from __future__ import annotations
 
 import os
+import re
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -44,6 +46,9 @@ _ONE_MACHINE: Final[Mapping[str, str]] = {
     "spark.driver.memory": "2g",
 }
 """What holds beside for a master on this machine: nothing listens to the outside, and the JVM leaves room for kernels."""
+_PATIENCE_S: Final = 5.0
+"""How long a master may take to answer a knock. Spark itself would ask for minutes."""
+_PORTS: Final = {"spark": 7077, "sc": 15002}
 _FEWEST, _MOST = 2, 8
 """Partitions of a shuffle on one machine."""
 
@@ -87,11 +92,30 @@ def session(
         made.stop()
 
 
+def _knock(master: str) -> None:
+    """Find out whether anybody listens where a cluster should be; one of several masters will do."""
+    found = re.fullmatch(r"(spark|sc)://([^/;]+).*", master)
+    if found is None:
+        return
+    problems = []
+    for place in found[2].split(","):
+        host, _, port = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", str(_PORTS[found[1]]))
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE_S).close()
+        except (OSError, ValueError, OverflowError) as error:
+            problems.append(f"{place}: {getattr(error, 'strerror', None) or error}")
+        else:
+            return
+    said = "; ".join(problems)
+    raise DataError(f"no Spark on {master} ({said})\nHint: start the cluster, or leave --master out: {LOCAL} needs none")
+
+
 def _made(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     try:
         from pyspark.sql import SparkSession as Session  # noqa: PLC0415  (an extra; needed from here on alone)
     except ImportError as missing:
         raise MissingExtraError("pipeline", "the data pipeline") from missing
+    _knock(master or "")
     builder = Session.builder.appName("gossamer")
     if master is not None and master.startswith("sc://"):
         for name, value in conf.items():

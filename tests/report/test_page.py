@@ -161,7 +161,7 @@ def long(case: Case) -> dict[str, dict[Case, Curve]]:
     lengths = [2**n for n in range(1, 14)]
     run = result(
         links([0.5] * 100),
-        spreads(*[(date, lengths, lengths, lengths) for date in (*range(1, 11), *range(12, 41, 2), 60)]),
+        spreads(*[(date, lengths, lengths, range(13)) for date in (*range(1, 11), *range(12, 41, 2), 60)]),
         joins(list(range(80)), [1]),
         nodes(list(range(500)), list(range(500))),
         nobody((0, 1000, 1000), (1, 1000, 0), (2, 1000, 0)),

@@ -19,6 +19,7 @@ _TITLE: Final = 18
 _WORLD: Final = 23
 _MOST_CYCLES: Final = 46
 """Columns for cycles; the number at the end of a line is that of the last, shown or not."""
+_NARROW: Final = 70
 _MOST_BINS: Final = 8
 MARKS: Final = {True: "holds", False: "FAILS", None: "-    "}
 """What a verdict is called; none where a world is too small to tell."""
@@ -42,7 +43,7 @@ def figure(name: str, found: Mapping[Case, Curve], *, ascii_only: bool = False) 
 
 def table(verdicts: Sequence[Verdict], width: int = 80) -> list[str]:
     """Each claim once, in the paper's words, and under it our figure for each world."""
-    indent = " " * (_WORLD + 10)
+    indent = " " * (_WORLD + 10 if width >= _NARROW else 9)
     lines: list[str] = []
     said = ("", "")
     for it in verdicts:
@@ -155,7 +156,7 @@ def _load(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa: 
             few = curve[what][:: max(1, len(curve[what]) // 40)]
             head = _title(case) if what == "receipts" else ""
             lines.append(f"{head:<{_TITLE}} {what:<8} {bars(few, top=top, ascii_only=ascii_only)} {curve[what][-1]:.1f}")
-    return [*lines, f"{'':<{_TITLE}} for each event wanted, from the node with least to that with most"]
+    return [*lines, f"{'':<{_TITLE}} for each event wanted, from the idlest node to the busiest"]
 
 
 def _nobody(found: Mapping[Case, Curve], ascii_only: bool) -> list[str]:  # noqa: FBT001, ARG001

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ import pytest
 
 import gossamer
 from gossamer.cli import main as command
+from gossamer.cli.progress import Progress, spoken
 
 PROBE = (command.Verb("probe", "do what is said", "tests.cli.probe", "gossamer probe 0"),)
 
@@ -83,3 +86,47 @@ def test_a_reader_that_goes_away_gets_no_traceback() -> None:
         said = child.stderr.read()
     assert child.returncode == command.UNHEARD
     assert said == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["prob"], "no verb 'prob'\nHint: did you mean 'probe'? See gossamer --help"),
+        (["nonsense"], "no verb 'nonsense'\nHint: there are probe. See gossamer --help"),
+    ],
+)
+def test_an_unknown_verb_is_told_the_nearest(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_signs_a_terminal_lacks_end_no_command() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    words = [sys.executable, "-m", "gossamer", "simulate", "bäd.toml", "--out", "x", "--json"]
+    done = subprocess.run(words, capture_output=True, env=environment, check=False)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["path"] == "bäd.toml"
+    assert b"b\\xe4d.toml: cannot be read" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no shell to close it")
+def test_a_closed_output_ends_no_command() -> None:
+    done = subprocess.run(["/bin/sh", "-c", '"$0" -m gossamer --version >&-', sys.executable], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_progress_whose_reader_went_away_is_quiet() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(text)
+
+    progress = Progress(stream=Gone())
+    progress.say("once")
+    assert progress.quiet
+    progress.say("and no more")
+
+
+def test_progress_tells_the_time_left() -> None:
+    assert [spoken(seconds) for seconds in (0.4, 42, 99.4, 100, 3_600, 80 * 60, 90 * 60)] == [
+        "0 s", "42 s", "99 s", "2 min", "60 min", "80 min", "1 h 30 min",
+    ]  # fmt: skip

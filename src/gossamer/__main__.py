@@ -6,7 +6,7 @@ import sys
 
 from gossamer.cli.main import main
 
-__all__ = ["main"]
+__all__: list[str] = []
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,7 +3,7 @@
 A move may index the book only with handles that stand in its row or its message, may compare them for equality and no more,
 and must not care what a cache remembers. So before each move its handles are given other numbers, drawn anew, all else in the
 book is poison, and what the ring layer remembers having rejected is forgotten; afterwards the numbers are turned back. A run
-that ends in the same state as with open eyes has kept the rule: whoever peeps sees something else each time.
+that ends in the same state as with open eyes has kept the rule, for whoever peeps sees what is not true.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Blindfold:
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
         self.moves = 0
+        self._poison: dict[tuple[int, ...], tuple[Book, Book]] = {}
 
     def over(self, module: ModuleType) -> Any:  # noqa: ANN401  (stands in for the module)
         """The module, with all its moves made blindfold."""
@@ -82,7 +83,11 @@ class Blindfold:
         for column in told:
             column[...] = there[column]
         changed = {name: np.int32(there[given[name]]) for name in scalars}
-        answer = move(*(given | changed | {"book": self._poisoned(book, known, private)}).values())
+        blind, poison = self._poisoned(book)
+        _write_over(blind, private, book, known)
+        seen = blind._replace(versioned=book.versioned, wants=blind.wants._replace(scale=book.wants.scale))
+        answer = move(*(given | changed | {"book": seen}).values())
+        _write_over(blind, private, poison, private)
         told = _states(given) + _messages(given, writes=writes, events=events)
         told += [column for name, used in outs.items() for column in _written(given[name], used, events=events)]
         for column in told:
@@ -90,21 +95,27 @@ class Blindfold:
             assert (column != _NOWHERE).all(), f"{move} wrote of somebody who stands neither in its row nor in its message"
         return answer
 
-    def _poisoned(self, book: Book, known: NDArray[np.int32], private: NDArray[np.int32]) -> Book:
-        """A book of twice the size in which nothing is true but what is known, under other numbers."""
-        size, attributes = 2 * book.key.shape[0], book.wants.boxes.shape[2]
-        draw = self.random.integers
-        boxes = draw(-(2**62), 2**62, (size, 2, attributes))
-        poisoned = Book(
-            key=draw(0, 2**64, size, np.uint64),
-            version=draw(0, 2**32, size, np.uint32),
-            owner=np.full(size, NONE, np.int32),
-            wants=Interests(boxes, book.wants.scale),
-            versioned=book.versioned,
-        )
-        poisoned.key[private], poisoned.version[private] = book.key[known], book.version[known]
-        boxes[private] = book.wants.boxes[known]
-        return poisoned
+    def _poisoned(self, like: Book) -> tuple[Book, Book]:
+        """Two books of twice the size in which nothing is true; the second is to remember it by."""
+        shape = (2 * like.key.shape[0], *like.wants.boxes.shape[1:])
+        if shape not in self._poison:
+            draw = self.random.integers
+            book = Book(
+                key=draw(0, 2**64, shape[0], np.uint64),
+                version=draw(0, 2**32, shape[0], np.uint32),
+                owner=np.full(shape[0], NONE, np.int32),
+                wants=Interests(draw(-(2**62), 2**62, shape), like.wants.scale),
+                versioned=0,
+            )
+            wants = book.wants._replace(boxes=book.wants.boxes.copy())
+            self._poison[shape] = book, book._replace(key=book.key.copy(), version=book.version.copy(), wants=wants)
+        return self._poison[shape]
+
+
+def _write_over(book: Book, rows: NDArray[np.int32], other: Book, those: NDArray[np.int32]) -> None:
+    """Put some rows of another book into some of this."""
+    book.key[rows], book.version[rows] = other.key[those], other.version[those]
+    book.wants.boxes[rows] = other.wants.boxes[those]
 
 
 def _is_out(name: str, it: object, *, writes: bool) -> bool:

@@ -23,6 +23,7 @@ from tests.parity.drivers import Blocks, Driver, Machines, Setting, differences,
 from tests.sim.worlds import SYSTEMS, scenarios, turmoil
 
 each_system = pytest.mark.parametrize(("system", "form"), SYSTEMS)
+compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too many moves for plain Python")
 
 
 def calm(system: str, form: str, nodes: int, cycles: int, attributes: int = 3) -> Setting:
@@ -45,6 +46,7 @@ def test_machines_and_blocks_agree_row_by_row_in_every_cycle(system: str, form: 
     assert len(blocks.delivered) > 50
 
 
+@compiled
 @each_system
 def test_machines_and_blocks_agree_where_everything_happens(system: str, form: str) -> None:
     it = setting(turmoil(system, form, 40), seed=8)
@@ -58,11 +60,12 @@ def test_machines_and_blocks_agree_where_everything_happens(system: str, form: s
 
 @pytest.mark.parametrize("layers", [("cyclon",), ("cyclon", "vicinity"), ("cyclon", "vicinity", "rings")])
 def test_machines_and_blocks_agree_on_some_layers_alone(layers: tuple[str, ...]) -> None:
-    scenario = Scenario(form="better", cycles=20, population=PopulationSettings(nodes=100), events=EventSettings(count=0))
+    scenario = Scenario(form="better", cycles=15, population=PopulationSettings(nodes=50), events=EventSettings(count=0))
     it = setting(scenario, only=layers)
     assert first_differences(Blocks(it, count=2), Machines(it)) == []
 
 
+@compiled
 @settings(max_examples=6)
 @given(scenario=scenarios())
 def test_machines_and_blocks_agree_in_any_world(scenario: Scenario) -> None:
@@ -72,7 +75,7 @@ def test_machines_and_blocks_agree_in_any_world(scenario: Scenario) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("nodes", "cycles"), [(300, 40), (3000, 5)])
-@each_system
+@pytest.mark.parametrize(("system", "form"), [("sub2sub", "faithful"), ("gossamer", "better")])
 def test_machines_and_blocks_agree_on_many_rows(system: str, form: str, nodes: int, cycles: int) -> None:
     it = calm(system, form, nodes, cycles)
     assert first_differences(Blocks(it, count=8, threads=2), Machines(it), every=cycles) == []
@@ -81,6 +84,7 @@ def test_machines_and_blocks_agree_on_many_rows(system: str, form: str, nodes: i
 # ---------------------------------------------------------------------------------------------------- blocks and threads
 
 
+@compiled
 @pytest.mark.parametrize(("count", "threads"), [(3, 1), (8, 1), (3, 2), (8, 2)])
 @each_system
 def test_neither_blocks_nor_threads_can_be_seen(system: str, form: str, count: int, threads: int) -> None:
@@ -88,6 +92,7 @@ def test_neither_blocks_nor_threads_can_be_seen(system: str, form: str, count: i
     assert first_differences(Blocks(it), Blocks(it, count=count, threads=threads)) == []
 
 
+@compiled
 @pytest.mark.parametrize(("nodes", "cycles"), [(300, 40), (3000, 5)])
 @each_system
 def test_neither_blocks_nor_threads_can_be_seen_among_many_rows(system: str, form: str, nodes: int, cycles: int) -> None:
@@ -98,6 +103,7 @@ def test_neither_blocks_nor_threads_can_be_seen_among_many_rows(system: str, for
 # ---------------------------------------------------------------------------------------------------- blindfold
 
 
+@compiled
 @each_system
 def test_moves_made_blindfold_end_in_the_same_state(system: str, form: str) -> None:
     it = setting(turmoil(system, form, 24))
@@ -107,15 +113,16 @@ def test_moves_made_blindfold_end_in_the_same_state(system: str, form: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("nodes", "cycles"), [(300, 40), (3000, 5)])
-@each_system
+@pytest.mark.parametrize(
+    ("system", "form", "nodes", "cycles"), [("gossamer", "better", 300, 40), ("sub2sub", "faithful", 3000, 5)]
+)
 def test_many_rows_blindfold_end_in_the_same_state(system: str, form: str, nodes: int, cycles: int) -> None:
     it = calm(system, form, nodes, cycles)
     with blindfolded():
         assert first_differences(Blocks(it), Machines(it), every=cycles) == []
 
 
-def test_a_blindfold_move_that_peeps_sees_something_else_each_time() -> None:
+def test_a_blindfold_move_that_peeps_never_sees_what_is_true() -> None:
     def peep(book: Book, own: int, other: int) -> tuple[int, int]:
         return int(book.key[own]), int(book.key[other])
 
@@ -132,7 +139,7 @@ def test_a_blindfold_move_that_peeps_sees_something_else_each_time() -> None:
     moves = Blindfold(1).over(module)
     seen = [moves.peep(book, np.int32(7), 9) for _ in range(20)]
     assert {own for own, _ in seen} == {7}
-    assert len({other for _, other in seen}) == 20
+    assert not {other for _, other in seen} & set(range(count)) - {7}
 
 
 def test_a_blindfold_move_that_orders_by_handle_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,6 +150,7 @@ class VicinityLane(_Swap):
         self.state = [vicinity.near(block.rows, params) for block in world.blocks]
         self.desks = [vicinity.desk(params) for _ in world.blocks]
         self._no_links = links.links(1)
+        self._rings_too = int(params.rings_too and "rings" in world.plan)
 
     def _links(self, b: int) -> links.Links:
         """The ring views of a block, where the system has any."""
@@ -160,14 +161,14 @@ class VicinityLane(_Swap):
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
         return sweeps.vicinity_mail(
             self.world.book, now, self.state[b], sample, self._links(b), block.own, mail, first, order, block.base,
-            int(self.params.rings_too), self.desks[b],
+            self._rings_too, self.desks[b],
         )  # fmt: skip
 
     def _timers(self, block: Block, now: Now, out: Mail) -> int:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
         return sweeps.vicinity_timers(
             self.world.book, now, self.state[b], sample, self._links(b), block.own, block.due, out, block.base,
-            int(self.params.rings_too), self.desks[b],
+            self._rings_too, self.desks[b],
         )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ SIZES: dict[Size, tuple[tuple[int, int, float], ...]] = {
 """Boxes, points, and how wide a box is in each attribute."""
 NUMPY_PAIRS = 100_000_000
 """Boxes times points up to which numpy is asked too."""
-CELL = 1.5
+CELL = 1.0
 """Width of a cell of DuckDB's grid, in widths of a box."""
 MEMORY = "8GB"
 

@@ -6,7 +6,7 @@ import sys
 
 from gossamer.cli.main import main
 
-__all__: list[str] = []
+__all__ = ["main"]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from gossamer.arrays import Coordinates, Flags, Handles, Keys, Numbers, Offsets
 from gossamer.draws import mix
-from gossamer.jit import kernel, sweep
+from gossamer.jit import sweep, tiny
 
-__all__ = ["AXES", "Grid", "brute_all", "build", "count_slab", "fill_slab", "sum_up", "touch_all"]
+__all__ = ["AXES", "Grid", "brute_all", "build", "count_slab", "fill_slab", "near_each_other", "sum_up", "touch_all"]
 
 AXES = 3
 """Axes of every grid; those not used have one cell."""
+_SAMPLES_A_CELL = 64
+"""Points looked at to cut an axis, for each cell."""
 _NO_KEY = np.uint64(0)
 
 
@@ -46,38 +48,77 @@ class Grid(NamedTuple):
     """(cells + 1,) int64: where each cell's points begin."""
 
 
+@tiny
+def _at_most(lower: Coordinates, count: int, value: int) -> int:
+    """How many of the first bounds, rising, are at most the value; at least one bound. Halved without a branch."""
+    base, size = 0, count
+    while size > 1:
+        half = size // 2
+        base += half * int(lower[base + half - 1] <= value)
+        size -= half
+    return base + int(lower[base] <= value)
+
+
+@sweep
+def _cells(points: Coordinates, axes: Numbers, lower: Coordinates, shape: Numbers, cell: Numbers) -> None:
+    """The cell of each point, or of whatever lies below the first bounds in the first ones."""
+    for e in range(points.shape[0]):
+        at = 0
+        for a in range(AXES):
+            within = 0
+            if axes[a] >= 0:
+                within = max(_at_most(lower[a], shape[a], points[e, axes[a]]) - 1, 0)
+            at = at * shape[a] + within
+        cell[e] = at
+
+
+@sweep
+def _by_cell(cell: Numbers, first: Offsets, order: NDArray[np.intp]) -> None:
+    """Count into cells, as they come.
+
+    first : (cells + 1,)  written: where each cell begins
+    order : (E,)          written: who lies there
+    """
+    first[:] = 0
+    for e in range(cell.shape[0]):
+        first[cell[e] + 1] += 1
+    for c in range(first.shape[0] - 1):
+        first[c + 1] += first[c]
+    for e in range(cell.shape[0]):
+        order[first[cell[e]]] = e
+        first[cell[e]] += 1
+    for c in range(first.shape[0] - 1, 0, -1):
+        first[c] = first[c - 1]
+    first[0] = 0
+
+
 def build(points: Coordinates, axes: tuple[int, ...], cells: tuple[int, ...]) -> Grid:
     """Sort points into about so many cells along these attributes; at least one point."""
-    size = points.shape[0]
     shape, top = np.ones(AXES, dtype=np.int64), np.zeros(AXES, dtype=np.int64)
     lower = np.zeros((AXES, max(cells)), dtype=np.int64)
-    cell = np.zeros(size, dtype=np.int64)
-    for a, (d, wanted) in enumerate(zip(axes, cells, strict=True)):
-        column = points[:, d]
-        ranks = (np.arange(wanted) * size) // wanted
-        bounds = np.unique(np.partition(column, np.unique(ranks))[ranks])
-        shape[a], top[a] = bounds.shape[0], column.max()
-        lower[a, : bounds.shape[0]] = bounds
-        cell = cell * shape[a] + np.searchsorted(bounds, column, side="right") - 1
-    order = np.argsort(cell, kind="stable")
-    first = np.zeros(int(np.prod(shape)) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(cell, minlength=first.shape[0] - 1), out=first[1:])
     used = np.full(AXES, -1, dtype=np.int64)
     used[: len(axes)] = axes
-    return Grid(np.ascontiguousarray(points[order]), order, used, lower, top, shape, first)
+    for a, (d, wanted) in enumerate(zip(axes, cells, strict=True)):
+        some = np.sort(points[:: max(1, points.shape[0] // (wanted * _SAMPLES_A_CELL)), d])
+        bounds = some[(np.arange(wanted) * some.shape[0]) // wanted]
+        bounds[0] = points[:, d].min()
+        bounds = np.unique(bounds)
+        shape[a], top[a] = bounds.shape[0], points[:, d].max()
+        lower[a, : bounds.shape[0]] = bounds
+    cell, order = np.empty(points.shape[0], dtype=np.int64), np.empty(points.shape[0], dtype=np.intp)
+    first = np.empty(int(np.prod(shape)) + 1, dtype=np.int64)
+    _cells(points, used, lower, shape, cell)
+    _by_cell(cell, first, order)
+    return Grid(np.take(points, order, axis=0), order, used, lower, top, shape, first)
 
 
-@kernel
-def _at_most(lower: Coordinates, count: int, value: int) -> int:
-    """How many of the first bounds, rising, are at most the value."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if lower[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def near_each_other(grid: Grid, boxes: Coordinates) -> NDArray[np.intp]:
+    """Boxes in the order of the cells of their lower corners: those side by side touch points that lie close together."""
+    cell, order = np.empty(boxes.shape[0], dtype=np.int64), np.empty(boxes.shape[0], dtype=np.intp)
+    first = np.empty(grid.first.shape[0], dtype=np.int64)
+    _cells(boxes[:, 0], grid.axes, grid.lower, grid.shape, cell)
+    _by_cell(cell, first, order)
+    return order
 
 
 @sweep
@@ -112,23 +153,24 @@ def touch_all(grid: Grid, boxes: Coordinates, span: Handles, core: Handles, alik
             core[b, a, 1] = right if right >= 0 and high >= full else right - 1
 
 
-@kernel
-def _holds(boxes: Coordinates, b: int, points: Coordinates, e: int) -> bool:
+@tiny
+def _holds(boxes: Coordinates, b: int, points: Coordinates, e: int) -> int:
+    """1 when a box holds a point, else 0; computed without a branch, for it could not be foreseen."""
+    inside = 1
     for d in range(points.shape[1]):
-        if points[e, d] < boxes[b, 0, d] or points[e, d] > boxes[b, 1, d]:
-            return False
-    return True
+        inside &= int(points[e, d] >= boxes[b, 0, d]) & int(points[e, d] <= boxes[b, 1, d])
+    return inside
 
 
-@kernel
+@tiny
 def _count_run(
     boxes: Coordinates, b: int, points: Coordinates, name: np.uint64, counts: Numbers, hashes: Keys, start: int, stop: int
 ) -> None:
     """Test one box against points side by side."""
     for e in range(start, stop):
-        if _holds(boxes, b, points, e):
-            counts[e] += 1
-            hashes[e] += name
+        inside = _holds(boxes, b, points, e)
+        counts[e] += inside
+        hashes[e] += name * np.uint64(inside)
 
 
 @sweep
@@ -191,7 +233,7 @@ def fill_slab(grid: Grid, boxes: Coordinates, span: Handles, cursor: Offsets, me
             for y in range(span[b, 1, 0], span[b, 1, 1] + 1):
                 row = (x * wide + y) * deep
                 for e in range(grid.first[row + span[b, 2, 0]], grid.first[row + span[b, 2, 1] + 1]):
-                    if _holds(boxes, b, grid.points, e):
+                    if _holds(boxes, b, grid.points, e) != 0:
                         members[cursor[e]] = b
                         cursor[e] += 1
 
@@ -215,7 +257,7 @@ def brute_all(boxes: Coordinates, keys: Keys, points: Coordinates, counted: Numb
     for e in range(points.shape[0]):
         count, name = np.int64(0), _NO_KEY
         for b in range(boxes.shape[0]):
-            if _holds(boxes, b, points, e):
+            if _holds(boxes, b, points, e) != 0:
                 count += 1
                 name += mix(keys[b])
         counted[e] = count

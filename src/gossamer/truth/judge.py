@@ -15,7 +15,7 @@ import numpy as np
 
 from gossamer.arrays import Coordinates, Flags, Handles, Keys, Numbers, Offsets, Rows
 from gossamer.scenario.population import NEVER, Population
-from gossamer.truth.grid import AXES, Grid, brute_all, build, count_slab, fill_slab, sum_up, touch_all
+from gossamer.truth.grid import AXES, Grid, brute_all, build, count_slab, fill_slab, near_each_other, sum_up, touch_all
 from gossamer.truth.ranges import on_threads
 
 __all__ = ["Matches", "Pairs", "Rings", "by_node", "count", "current", "holding", "pairs", "rings", "timed"]
@@ -64,10 +64,9 @@ def count(boxes: Coordinates, keys: Keys, points: Coordinates, *, threads: int =
         brute_all(boxes, keys, points, counted, hashed)
         return Matches(counted, hashed)
     axes, cells = _plan(boxes, points)
-    # Boxes in the order of their place touch points that lie close together, which halves the time.
-    turn = np.argsort(boxes[:, 0, axes[0]], kind="stable")
-    boxes, keys = boxes[turn], keys[turn]
     grid = build(points, axes, cells)
+    turn = near_each_other(grid, boxes)
+    boxes, keys = np.take(boxes, turn, axis=0), keys[turn]
     span, core, alike = _touched(grid, boxes, threads)
 
     def slab(start: int, stop: int) -> None:

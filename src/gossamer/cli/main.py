@@ -62,6 +62,12 @@ VERBS: Final[tuple[Verb, ...]] = (
         "gossamer.cli.simulate",
         "gossamer simulate rings --out rings --set population.nodes=1000 --seed 1",
     ),
+    Verb(
+        "truth",
+        "say who should have received your own events",
+        "gossamer.cli.truth",
+        "gossamer truth --events quakes.csv --interests filters.txt",
+    ),
 )
 
 _DESCRIPTION: Final = "Publish/subscribe without a broker: simulate it, measure it, and check what its papers claim."

@@ -98,6 +98,11 @@ class Filter:
         """Whether no event can match."""
         return len(self.boxes) == 0
 
+    @property
+    def condition(self) -> Condition:
+        """What the text asks, as a tree."""
+        return self._condition
+
     def matches(self, event: object) -> bool:
         """Whether an event satisfies the text: true, not null; the event is anything `Schema.encode` takes."""
         return holds(self._condition, self.schema.keys(event))

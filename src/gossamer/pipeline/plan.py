@@ -203,9 +203,7 @@ def planned(
     pairs = share * count_boxes * count_events
     size = boxes.shape[2] * 16 + 40
     whole = count_boxes * size
-    why = [
-        f"{counted}; of sampled pairs {share:.3g} match, so expect about {pairs:.3g} matches ({pairs / count_events:.3g} an event)"
-    ]
+    why = [f"{counted}; of sampled pairs {share:.3g} match: about {pairs:.3g} matches, {pairs / count_events:.3g} an event"]
     chosen = way or ("one" if count_boxes + count_events <= _FEW else "events" if whole <= memory_bytes else "tiles")
     reason = "asked for" if way is not None else ""
     if chosen == "one":

@@ -29,6 +29,7 @@ __all__ = [
     "links_of",
     "rings_complete",
     "targets",
+    "targets_of",
 ]
 
 SUCCESSOR, PREDECESSOR = 1, 2
@@ -81,6 +82,7 @@ def _arrange_all(
     handles: Handles,
     begins: Offsets,
     key: Keys,
+    own: Keys,
     rank: Keys,
     out: Handles,
     start: int,
@@ -91,7 +93,7 @@ def _arrange_all(
         size, base = counts[i], begins[i]
         for k in range(size):
             out[base + k] = handles[starts[i] + k]
-            rank[base + k] = key[handles[starts[i] + k]] - key[i]
+            rank[base + k] = key[handles[starts[i] + k]] - own[i]
         gap = size // 2
         while gap > 0:
             for k in range(gap, size):
@@ -103,8 +105,8 @@ def _arrange_all(
             gap //= 2
 
 
-def arrange(starts: Offsets, counts: Counts, handles: Handles, book: Book) -> Views:
-    """Put ring views in order, once for all the events they are judged by. Row i's first descriptor is handle i.
+def arrange(starts: Offsets, counts: Counts, handles: Handles, book: Book, base: int = 0) -> Views:
+    """Put ring views in order, once for all the events they are judged by. Row base + i's first descriptor has that handle.
 
     starts, counts : (N,)  where each row's view begins in the arena, and how many entries it has
     handles        : (P,)  the arena; what lies between views is not looked at. A row is not in its own view
@@ -112,7 +114,7 @@ def arrange(starts: Offsets, counts: Counts, handles: Handles, book: Book) -> Vi
     begins = np.zeros(counts.shape[0] + 1, dtype=np.int64)
     np.cumsum(counts, out=begins[1:])
     out, rank = np.empty(int(begins[-1]), dtype=np.int32), np.empty(int(begins[-1]), dtype=np.uint64)
-    _arrange_all(starts, counts, handles, begins, book.key, rank, out, 0, counts.shape[0])
+    _arrange_all(starts, counts, handles, begins, book.key, book.key[base:], rank, out, 0, counts.shape[0])
     return Views(begins, book.owner[out], book.wants.boxes[out])
 
 
@@ -135,6 +137,16 @@ def targets(offsets: Offsets, rows: Rows, count: int) -> Targets:
     _target_all(offsets, rows, starts[:-1].copy(), event, ahead, back, place)
     sizes = np.diff(offsets)
     return Targets(starts, event, ahead, back, place, np.where(sizes > 1, 2 * sizes, 0).astype(np.int32))
+
+
+def targets_of(whole: Targets, start: int, stop: int) -> Targets:
+    """The targets of rows start .. stop-1 alone; a member's place is then that among theirs."""
+    low, high = whole.starts[start], whole.starts[stop]
+    mine = slice(int(low), int(high))
+    place = np.arange(high - low, dtype=np.int32)
+    return Targets(
+        whole.starts[start : stop + 1] - low, whole.event[mine], whole.ahead[mine], whole.back[mine], place, whole.wanted
+    )
 
 
 @kernel

@@ -28,7 +28,21 @@ from gossamer.protocol.view import Mail, Parcels
 from gossamer.sim.world import World
 from gossamer.trace.columns import Trace
 
-__all__ = ["FORMAT", "Arrays", "Checkpoint", "Stamp", "capture", "read", "restore", "resumed", "write"]
+__all__ = [
+    "FORMAT",
+    "Arrays",
+    "Checkpoint",
+    "Stamp",
+    "block_state",
+    "capture",
+    "packed",
+    "read",
+    "restore",
+    "resumed",
+    "set_block_state",
+    "unpacked",
+    "write",
+]
 
 FORMAT: Final = 1
 """Raised whenever what stands in a checkpoint changes its meaning."""
@@ -76,8 +90,8 @@ def capture(world: World) -> Arrays:
     }
     for name, lane in world.lanes.items():
         arrays[f"sent/{name}"] = np.array([lane.sent[what] for what in _SENT], np.int64)
-        for number, state in enumerate(lane.state):
-            arrays |= {f"state/{name}/{number}/{path}": column.copy() for path, column in _columns(state)}
+    for number in range(len(world.blocks)):
+        arrays |= {path: column.copy() for path, column in block_state(world, number).items()}
     for tick, mails in world.calendar.items():
         for name, batches in mails.items():
             for n, (mail, fresh) in enumerate(batches):
@@ -93,8 +107,8 @@ def restore(world: World, arrays: Arrays) -> None:
     world.own[:], world.alive[:] = arrays["own"], arrays["alive"]
     for name, lane in world.lanes.items():
         lane.sent.update(zip(_SENT, arrays[f"sent/{name}"].tolist(), strict=True))
-        for number, state in enumerate(lane.state):
-            lane.state[number] = _rebuilt(state, f"state/{name}/{number}", arrays)
+    for number in range(len(world.blocks)):
+        set_block_state(world, number, arrays, number)
     world.calendar.clear()
     places = [
         path.removesuffix("/fresh").split("/")[1:] for path in arrays if path.startswith("mail/") and path.endswith("/fresh")
@@ -105,6 +119,21 @@ def restore(world: World, arrays: Arrays) -> None:
         kind = next(kind for kind in (Mail, Parcels, Copies) if set(kind._fields) == columns)
         mail = kind(*(arrays[f"{place}/{column}"].copy() for column in kind._fields))
         world.calendar[int(tick)][name].append((mail, bool(arrays[f"{place}/fresh"][0])))
+
+
+def block_state(world: World, number: int) -> Arrays:
+    """All columns of every layer of one block, by their paths; the world's own, no copies."""
+    return {
+        f"state/{name}/{number}/{path}": column
+        for name, lane in world.lanes.items()
+        for path, column in _columns(lane.state[number])
+    }
+
+
+def set_block_state(world: World, number: int, arrays: Arrays, named: int) -> None:
+    """Give a block what stands under the paths of a block of that number. It is copied."""
+    for name, lane in world.lanes.items():
+        lane.state[number] = _rebuilt(lane.state[number], f"state/{name}/{named}", arrays)
 
 
 def _columns(state: Any) -> Iterator[tuple[str, NDArray[Any]]]:  # noqa: ANN401  (whatever record of arrays a layer keeps)
@@ -135,7 +164,7 @@ def write(path: Path, stamp: Stamp, world: World, trace: Trace, more: Mapping[st
     arrays = capture(world) | dict(more or {})
     arrays[_STAMP] = np.frombuffer(json.dumps(asdict(stamp)).encode(), np.uint8)
     for name, table in trace.tables().items():
-        arrays[_TRACE + name] = np.frombuffer(_packed(table), np.uint8)
+        arrays[_TRACE + name] = np.frombuffer(packed(table), np.uint8)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +185,7 @@ def read(path: Path, wanted: Stamp) -> Checkpoint:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:  # by path, it would leave a broken one open
             arrays: Arrays = {name: file[name] for name in file.files}
         stamp = _stamp(path, arrays.pop(_STAMP))
-        tables = {name.removeprefix(_TRACE): _unpacked(arrays.pop(name)) for name in list(arrays) if name.startswith(_TRACE)}
+        tables = {name.removeprefix(_TRACE): unpacked(arrays.pop(name)) for name in list(arrays) if name.startswith(_TRACE)}
     except FileNotFoundError as error:
         raise DataError(f"{path}: not there, so there is nothing to go on from. Run it without --resume") from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
@@ -187,12 +216,14 @@ def _stamp(path: Path, text: NDArray[np.uint8]) -> Stamp:
     return Stamp(**found)
 
 
-def _packed(table: pa.Table) -> bytes:
+def packed(table: pa.Table) -> bytes:
+    """A table as bytes."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return sink.getvalue()
 
 
-def _unpacked(data: NDArray[np.uint8]) -> pa.Table:
+def unpacked(data: NDArray[np.uint8]) -> pa.Table:
+    """The table that was packed."""
     return pa.ipc.open_stream(data.tobytes()).read_all()

@@ -135,10 +135,10 @@ class CyclonLane(_Swap):
         self.state = [cyclon.samples(block.rows, params) for block in world.blocks]
 
     def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> int:
-        return sweeps.cyclon_mail(self.world.book, now, self.state[block.number], block.own, mail, first, order, block.base)
+        return sweeps.cyclon_mail(self.world.book, now, self.state[block.number], block.own, mail, first[block.at :], order)
 
     def _timers(self, block: Block, now: Now, out: Mail) -> int:
-        return sweeps.cyclon_timers(self.world.book, now, self.state[block.number], block.own, block.due, out, block.base)
+        return sweeps.cyclon_timers(self.world.book, now, self.state[block.number], block.own, block.due, out, block.at)
 
 
 class VicinityLane(_Swap):
@@ -160,14 +160,14 @@ class VicinityLane(_Swap):
     def _mail(self, block: Block, now: Now, mail: Mail, first: Offsets, order: Handles) -> int:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
         return sweeps.vicinity_mail(
-            self.world.book, now, self.state[b], sample, self._links(b), block.own, mail, first, order, block.base,
+            self.world.book, now, self.state[b], sample, self._links(b), block.own, mail, first[block.at :], order,
             self._rings_too, self.desks[b],
         )  # fmt: skip
 
     def _timers(self, block: Block, now: Now, out: Mail) -> int:
         b, sample = block.number, self.world.lanes["cyclon"].state[block.number]
         return sweeps.vicinity_timers(
-            self.world.book, now, self.state[b], sample, self._links(b), block.own, block.due, out, block.base,
+            self.world.book, now, self.state[b], sample, self._links(b), block.own, block.due, out, block.at,
             self._rings_too, self.desks[b],
         )  # fmt: skip
 
@@ -221,7 +221,8 @@ class RingsLane(Lane):
 
     def _answer(self, block: Block, now: Now, mail: Parcels, first: Offsets, order: Handles, out: list[Parcels]) -> None:
         b, (near, sample), book = block.number, self._views(block), self.world.book
-        done = np.array([first[block.base]], np.int64)
+        first = first[block.at :]
+        done = np.array([first[0]], np.int64)
         self._run(
             block,
             out,
@@ -238,7 +239,7 @@ class RingsLane(Lane):
             block,
             None,
             lambda: sweeps.rings_merge(
-                book, self.state[b], near, sample, block.own, mail, first, order, block.base,
+                book, self.state[b], near, sample, block.own, mail, first[block.at :], order,
                 self.params.depth, self.desks[b], done,
             ),
         )  # fmt: skip

@@ -37,12 +37,11 @@ def _door_mail(
     mail: Mail,
     first: Offsets,
     order: Handles,
-    base: int,
     forget_cycles: int,
     alarm: int,
 ) -> None:
     for i in range(own.shape[0]):
-        for q in range(first[base + i], first[base + i + 1]):
+        for q in range(first[i], first[i + 1]):
             m = order[q]
             if mail.asks[m] == BOUNCE:
                 alive.lose(book, now, it, views, i, own[i], mail.sender[m], alarm)
@@ -61,14 +60,13 @@ def _door_parcels(
     mail: Parcels,
     first: Offsets,
     order: Handles,
-    base: int,
     forget_cycles: int,
     alarm: int,
     entries: int,
 ) -> None:
     """`entries` says whether the arena holds entries, and not numbers of events."""
     for i in range(own.shape[0]):
-        for q in range(first[base + i], first[base + i + 1]):
+        for q in range(first[i], first[i + 1]):
             m = order[q]
             if mail.asks[m] == BOUNCE:
                 alive.lose(book, now, it, views, i, own[i], mail.sender[m], alarm)
@@ -88,11 +86,10 @@ def _door_copies(
     mail: Copies,
     first: Offsets,
     order: Handles,
-    base: int,
     alarm: int,
 ) -> None:
     for i in range(own.shape[0]):
-        for q in range(first[base + i], first[base + i + 1]):
+        for q in range(first[i], first[i + 1]):
             if mail.asks[order[q]] == BOUNCE:
                 alive.lose(book, now, it, views, i, own[i], mail.sender[order[q]], alarm)
 
@@ -133,14 +130,15 @@ class AliveLane(Lane):
         self, block: Block, now: Now, mail: Mail | Parcels | Copies, first: Offsets, order: Handles, entries: int
     ) -> None:
         book, views, it = self.world.book, self.world.views(block), self.state[block.number]
+        first = first[block.at :]
         forget, alarm = self.params.forget_cycles, self.params.alarm
         match mail:
             case Mail():
-                _door_mail(book, now, it, views, block.own, mail, first, order, block.base, forget, alarm)
+                _door_mail(book, now, it, views, block.own, mail, first, order, forget, alarm)
             case Parcels():
-                _door_parcels(book, now, it, views, block.own, mail, first, order, block.base, forget, alarm, entries)
+                _door_parcels(book, now, it, views, block.own, mail, first, order, forget, alarm, entries)
             case Copies():
-                _door_copies(book, now, it, views, block.own, mail, first, order, block.base, alarm)
+                _door_copies(book, now, it, views, block.own, mail, first, order, alarm)
 
 
 @sweep
@@ -154,7 +152,6 @@ def _repair_mail(
     mail: Parcels,
     first: Offsets,
     order: Handles,
-    base: int,
     window_cycles: int,
     out: Parcels,
     copies: Copies,
@@ -162,7 +159,7 @@ def _repair_mail(
 ) -> int:
     """Deal with every digest and every answer, from row done[0] and its message done[1] on."""
     for i in range(done[0], own.shape[0]):
-        for q in range(max(first[base + i], done[1]), first[base + i + 1]):
+        for q in range(max(first[i], done[1]), first[i + 1]):
             done[0], done[1] = i, q
             m, answer = order[q], spread.DONE
             if mail.asks[m] == ASK:
@@ -251,7 +248,7 @@ class RepairLane(Lane):
         b, lane, done = block.number, self._events, np.zeros(2, np.int64)
         while (
             _repair_mail(
-                self.world.book, now, lane.happenings, self.state[b], lane.state[b], block.own, mail, first, order, block.base,
+                self.world.book, now, lane.happenings, self.state[b], lane.state[b], block.own, mail, first[block.at :], order,
                 self.params.window_cycles, out[b], copies[b], done,
             )
             != spread.DONE

@@ -17,13 +17,13 @@ __all__ = ["arrivals", "lose", "part", "return_undeliverable", "route"]
 
 
 @tiny
-def _mailbox(owner: Rows, rows: int, handle: int) -> int:
+def _mailbox(owner: Rows, many: int, handle: int) -> int:
     """The row that a handle speaks of. The first handles are the rows themselves, so the column is seldom asked."""
-    return handle if handle < rows else int(owner[handle])
+    return handle if handle < many else int(owner[handle])
 
 
 @tiny
-def _each_in_its_place(to: Handles, owner: Rows, first: Offsets, order: Handles) -> bool:
+def _each_in_its_place(to: Handles, owner: Rows, many: int, base: int, first: Offsets, order: Handles) -> bool:
     """Group messages that stand at their receivers' numbers already, as answers do, and say whether all of them did."""
     rows = first.shape[0] - 1
     if to.shape[0] != rows:
@@ -32,7 +32,7 @@ def _each_in_its_place(to: Handles, owner: Rows, first: Offsets, order: Handles)
     for r in range(rows):
         first[r + 1] = first[r]
         if to[r] != NONE:
-            if _mailbox(owner, rows, to[r]) != r:
+            if _mailbox(owner, many, to[r]) != base + r:
                 return False
             order[first[r]] = r
             first[r + 1] += 1
@@ -47,26 +47,37 @@ def _behind(sender: Handles, asks: Flags, owner: Rows, one: int, other: int) -> 
 
 
 @sweep
-def route(to: Handles, sender: Handles, asks: Flags, owner: Rows, in_order: int, first: Offsets, order: Handles) -> None:
-    """Group messages by receiving row: row r gets order[first[r]:first[r + 1]], by sender and then by number.
+def route(
+    to: Handles,
+    sender: Handles,
+    asks: Flags,
+    owner: Rows,
+    many: int,
+    base: int,
+    in_order: int,
+    first: Offsets,
+    order: Handles,
+) -> None:
+    """Group messages by receiving row: row base + r gets order[first[r]:first[r + 1]], by sender and then by number.
 
     What comes back from one that is gone stands behind what it wrote while it was there.
 
+    many     : int  rows there are in all; they are the first handles
     in_order : int  whether messages are numbered by sender already
     """
-    rows, many = first.shape[0] - 1, to.shape[0]
-    if _each_in_its_place(to, owner, first, order):
+    rows = first.shape[0] - 1
+    if _each_in_its_place(to, owner, many, base, first, order):
         return
     for r in range(rows + 1):
         first[r] = 0
-    for m in range(many):
+    for m in range(to.shape[0]):
         if to[m] != NONE:
-            first[_mailbox(owner, rows, to[m]) + 1] += 1
+            first[_mailbox(owner, many, to[m]) - base + 1] += 1
     for r in range(rows):
         first[r + 1] += first[r]
-    for m in range(many):
+    for m in range(to.shape[0]):
         if to[m] != NONE:
-            r = _mailbox(owner, rows, to[m])
+            r = _mailbox(owner, many, to[m]) - base
             order[first[r]] = m
             first[r] += 1
     for r in range(rows, 0, -1):

@@ -18,8 +18,8 @@ __all__ = ["fingerprint", "prints"]
 
 
 def fingerprint(world: World) -> int:
-    """What all that are alive know, as one number: the same for any blocks, threads and drivers."""
-    return total(prints(world), world.alive != 0)
+    """What all that are alive know, as one number: the same for any blocks, threads and drivers; those of parts add up."""
+    return total(prints(world), world.alive[slice(*world.span)] != 0)
 
 
 def prints(world: World) -> Keys:

@@ -86,7 +86,7 @@ def _spread_mail(
 ) -> int:
     """Deal with every message, row by row, from row done[0] and its message done[1] on."""
     for i in range(done[0], own.shape[0]):
-        for q in range(max(first[base + i], done[1]), first[base + i + 1]):
+        for q in range(max(first[i], done[1]), first[i + 1]):
             done[0], done[1] = i, q
             if log.used[0] == log.event.shape[0]:
                 return _NO_RECEIPTS
@@ -217,8 +217,8 @@ class SpreadLane(Lane):
         done = np.zeros(2, np.int64)
         while True:
             lacks = _spread_mail(
-                self.world.book, now, self.happenings, views, self.rules, block.own, self.state[b], mail, first, order,
-                block.base, self.desks[b], out[b], self.log[b], past, done,
+                self.world.book, now, self.happenings, views, self.rules, block.own, self.state[b], mail, first[block.at :],
+                order, block.base, self.desks[b], out[b], self.log[b], past, done,
             )  # fmt: skip
             if lacks == spread.DONE:
                 return

@@ -1,7 +1,8 @@
 """A move for every row of a block. An iteration writes its own row, and its own messages; nothing else.
 
-Rows are numbered within the block; `base` is the number of the block's first row among all. A message that has been dealt
-with loses its addressee; an answer takes the place of its request.
+Rows are numbered within the block, and `first` begins with its first row; `base` is the number of that row among all, `at` its
+place among those that the world holds. A message that has been dealt with loses its addressee; an answer takes the place of
+its request.
 """
 
 from __future__ import annotations
@@ -28,26 +29,24 @@ _AHEAD = 8
 
 
 @sweep
-def cyclon_timers(book: Book, now: Now, view: cyclon.Samples, own: Handles, due: Flags, mail: Mail, base: int) -> int:
+def cyclon_timers(book: Book, now: Now, view: cyclon.Samples, own: Handles, due: Flags, mail: Mail, at: int) -> int:
     """Start an exchange in every row that is due; how many."""
     written = 0
     for i in range(own.shape[0]):
-        if due[i] != 0 and cyclon.request(book, now, view, i, own[i], mail, base + i):
+        if due[i] != 0 and cyclon.request(book, now, view, i, own[i], mail, at + i):
             written += 1
         else:
-            mail.to[base + i] = NONE
+            mail.to[at + i] = NONE
     return written
 
 
 @sweep
-def cyclon_mail(
-    book: Book, now: Now, view: cyclon.Samples, own: Handles, mail: Mail, first: Offsets, order: Handles, base: int
-) -> int:
+def cyclon_mail(book: Book, now: Now, view: cyclon.Samples, own: Handles, mail: Mail, first: Offsets, order: Handles) -> int:
     """Deal with every message, row by row; how many answers there are."""
-    written, last = 0, first[base + own.shape[0]] - 1
+    written, last = 0, int(first[own.shape[0]]) - 1
     for i in range(own.shape[0]):
-        start = first[base + i]
-        for q in range(start, first[base + i + 1]):
+        start = first[i]
+        for q in range(start, first[i + 1]):
             prefetch(mail.handles, order[min(q + _AHEAD, last)])
             m = order[q]
             if mail.asks[m] == ASK:
@@ -72,17 +71,17 @@ def vicinity_timers(
     own: Handles,
     due: Flags,
     mail: Mail,
-    base: int,
+    at: int,
     rings_too: int,
     desk: vicinity.Desk,
 ) -> int:
     """Start an exchange in every row that is due; how many."""
     written = 0
     for i in range(own.shape[0]):
-        if due[i] != 0 and vicinity.request(book, now, view, sample, links, i, own[i], mail, base + i, rings_too, desk):
+        if due[i] != 0 and vicinity.request(book, now, view, sample, links, i, own[i], mail, at + i, rings_too, desk):
             written += 1
         else:
-            mail.to[base + i] = NONE
+            mail.to[at + i] = NONE
     return written
 
 
@@ -97,15 +96,14 @@ def vicinity_mail(
     mail: Mail,
     first: Offsets,
     order: Handles,
-    base: int,
     rings_too: int,
     desk: vicinity.Desk,
 ) -> int:
     """Deal with every message, row by row; how many answers there are."""
     written = 0
     for i in range(own.shape[0]):
-        start = first[base + i]
-        for q in range(start, first[base + i + 1]):
+        start = first[i]
+        for q in range(start, first[i + 1]):
             m = order[q]
             if mail.asks[m] == ASK:
                 vicinity.reply(book, now, view, sample, links, i, own[i], mail, m, rings_too, desk, q - start)
@@ -139,7 +137,7 @@ def rings_reply(
     done: Numbers,
 ) -> int:
     """Answer every request to the block from where done[0] says, and say there how far it got."""
-    while done[0] < first[base + own.shape[0]]:
+    while done[0] < first[own.shape[0]]:
         m = order[done[0]]
         if mail.asks[m] == ASK:
             i = owner[mail.to[m]] - base
@@ -160,14 +158,13 @@ def rings_merge(
     mail: Parcels,
     first: Offsets,
     order: Handles,
-    base: int,
     depth: int,
     desk: Desk,
     done: Numbers,
 ) -> int:
     """Select anew in every row that has ring mail, from row done[0] on."""
     for i in range(done[0], own.shape[0]):
-        start, stop = first[base + i], first[base + i + 1]
+        start, stop = first[i], first[i + 1]
         if stop > start:
             answer = rings.merge(book, links, near, sample, i, own[i], mail, order, start, stop, depth, desk)
             if answer != DONE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from gossamer.sim.world import World
 from gossamer.trace.columns import Trace
 from gossamer.truth import judge
 
-__all__ = ["HEADER_BYTES", "Watch", "entry_bytes", "views"]
+__all__ = ["HEADER_BYTES", "Watch", "entry_bytes", "views", "write_exchanges", "write_links"]
 
 HEADER_BYTES: Final = 16
 """Of a message: its kind, its sender's key and a number. What frames and encryption add is the network's affair."""
@@ -32,6 +33,7 @@ def views(world: World) -> ring.Views:
         np.concatenate([state.size for state in states]),
         np.concatenate([state.handles for state in states]),
         world.book,
+        world.span[0],
     )
 
 
@@ -62,30 +64,40 @@ class Watch:
         """Write down what is in place now: the shares of links and of rings; None where there is nothing to judge by."""
         if "rings" not in self.world.lanes or not self.events.key.shape[0]:
             return None
-        judged = self.judge()
-        real = judged.wanted > 0
-        trace["links"].append(
-            cycle=self.world.cycle,
-            links_right=judged.right.sum(),
-            links_wanted=judged.wanted.sum(dtype=np.int64),
-            rings_complete=(judged.right == judged.wanted)[real].sum(),
-            rings_wanted=real.sum(),
-        )
-        return ring.links_in_place(judged), ring.rings_complete(judged)
+        return write_links(trace, self.world.cycle, self.judge())
 
     def exchanges(self, trace: Trace, cycle: int) -> int:
         """Write down what each layer has sent since it was asked last; the messages of all."""
-        of_entry, total = entry_bytes(self.events.points.shape[1]), 0
+        found: dict[str, dict[str, int]] = {}
         for name, lane in self.world.lanes.items():
-            sent = {what: lane.sent[what] - self._sent[name][what] for what in lane.sent}
+            found[name] = {what: lane.sent[what] - self._sent[name][what] for what in lane.sent}
             self._sent[name] = dict(lane.sent)
-            trace["exchanges"].append(
-                cycle=cycle,
-                protocol=name,
-                messages=sent["messages"],
-                entries=sent["entries"],
-                bytes=sent["messages"] * HEADER_BYTES + sent["entries"] * of_entry,
-                failed=sent["failed"],
-            )
-            total += sent["messages"]
-        return total
+        return write_exchanges(trace, cycle, found, self.events.points.shape[1])
+
+
+def write_links(trace: Trace, cycle: int, judged: ring.Judged) -> tuple[float, float]:
+    """Write down how much of the rings was in place as a cycle began; the shares of links and of rings."""
+    real = judged.wanted > 0
+    trace["links"].append(
+        cycle=cycle,
+        links_right=judged.right.sum(),
+        links_wanted=judged.wanted.sum(dtype=np.int64),
+        rings_complete=(judged.right == judged.wanted)[real].sum(),
+        rings_wanted=real.sum(),
+    )
+    return ring.links_in_place(judged), ring.rings_complete(judged)
+
+
+def write_exchanges(trace: Trace, cycle: int, sent: Mapping[str, Mapping[str, int]], attributes: int) -> int:
+    """Write down what each layer has sent in a cycle; the messages of all."""
+    of_entry = entry_bytes(attributes)
+    for name, of_lane in sent.items():
+        trace["exchanges"].append(
+            cycle=cycle,
+            protocol=name,
+            messages=of_lane["messages"],
+            entries=of_lane["entries"],
+            bytes=of_lane["messages"] * HEADER_BYTES + of_lane["entries"] * of_entry,
+            failed=of_lane["failed"],
+        )
+    return sum(of_lane["messages"] for of_lane in sent.values())

@@ -6,6 +6,9 @@ of blocks nor of threads can be seen in the outcome.
 
 A cycle has a beginning (``begin``: deaths, births, changed subscriptions) and then its ticks. Whoever wants to look at the
 world, or let events spread while gossip stands still, does so in between.
+
+A world may hold only a span of the rows, and leave the others to other worlds (``part.py``); population, book, and who is
+alive and called what are then of all rows all the same. Most have them all.
 """
 
 from __future__ import annotations
@@ -33,9 +36,14 @@ from gossamer.sim.mending import AliveLane
 from gossamer.sim.wired import LANES
 from gossamer.system.plan import Plan
 
-__all__ = ["Block", "Turn", "World"]
+__all__ = ["Block", "Turn", "World", "cuts"]
 
 Answer = TypeVar("Answer")
+
+
+def cuts(rows: int, blocks: int) -> list[int]:
+    """Where so many rows are cut into blocks, from 0 to their number."""
+    return [int(cut) for cut in np.linspace(0, rows, blocks + 1)]
 
 
 @dataclass
@@ -44,6 +52,9 @@ class Block:
 
     number: int
     base: int
+    """The number of its first row."""
+    at: int
+    """The place of that row among those that the world holds."""
     rows: int
     own: Handles
     """(n,) int32: what each row is called at present; a part of the world's column."""
@@ -68,20 +79,31 @@ class World:
     """One run: a population, a system, a clock."""
 
     def __init__(
-        self, scenario: Scenario, plan: Plan, people: Population, seed: int, *, blocks: int = 1, threads: int = 1
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        people: Population,
+        seed: int,
+        *,
+        blocks: int = 1,
+        threads: int = 1,
+        span: tuple[int, int] | None = None,
     ) -> None:
         self.scenario, self.plan, self.people, self.seed = scenario, plan, people, np.uint64(seed)
-        self.rows = people.key.shape[0]
+        everybody = people.key.shape[0]
+        self.span = span or (0, everybody)
+        """The rows this world holds: from the first, to before the second."""
+        self.rows = self.span[1] - self.span[0]
         self.book = book(people)
-        self.own = np.arange(self.rows, dtype=np.int32)
-        self.alive = np.zeros(self.rows, np.uint8)
+        self.own = np.arange(everybody, dtype=np.int32)
+        self.alive = np.zeros(everybody, np.uint8)
         self.due = np.zeros(self.rows, np.uint8)
         self.tick = 0
         self.period = scenario.timers.ticks
-        cuts = np.linspace(0, self.rows, blocks + 1).astype(int)
+        base = self.span[0]
         self.blocks = [
-            Block(b, int(low), int(high - low), self.own[low:high], self.due[low:high])
-            for b, (low, high) in enumerate(itertools.pairwise(cuts))
+            Block(b, base + low, low, high - low, self.own[base + low : base + high], self.due[low:high])
+            for b, (low, high) in enumerate(itertools.pairwise(cuts(self.rows, blocks)))
         ]
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and blocks > 1 else None
         self.calendar: dict[int, dict[str, list[tuple[Post, bool]]]] = defaultdict(lambda: defaultdict(list))
@@ -125,16 +147,25 @@ class World:
 
     def run_tick(self) -> None:
         """Let one tick happen."""
-        if self.tick % self.period == 0:
-            self.begin()
+        self.begin()
         now = self.now = Now(self.seed, self.cycle, self.tick)
-        np.multiply(self.alive, self.people.phase == self.tick % self.period, out=self.due, casting="unsafe")
+        here = slice(*self.span)
+        np.multiply(self.alive[here], self.people.phase[here] == self.tick % self.period, out=self.due, casting="unsafe")
         due = bool(self.due.any())
         arrived = self.calendar.pop(self.tick, {})
         for layer in self.plan.layers:
             lane = self.lanes[layer.name]
             lane.tick(now, self.collect(lane, arrived.get(layer.name)), due)
         self.tick += 1
+
+    def set_clock(self, tick: int, begun: int) -> None:
+        """Make it a tick of a run in which so many cycles have begun: who is alive then, and called what, follows from that."""
+        people = self.people
+        self.tick, self.begun = tick, begun
+        self.alive[:] = (people.joins <= begun) & (begun < people.leaves)
+        done = np.searchsorted(people.change_cycle, begun, side="right")
+        self.own[:] = np.arange(self.own.shape[0], dtype=np.int32)
+        self.own[people.change_row[:done]] = people.change_handle[:done]
 
     def begin(self) -> Turn:
         """Begin the cycle: who dies, who is born, who changes its mind. Asked again, nothing more happens."""
@@ -207,7 +238,8 @@ class World:
         """Group messages by receiving row."""
         if self._order.shape[0] < mail.to.shape[0]:
             self._order = np.zeros(2 * mail.to.shape[0], np.int32)
-        post.route(mail.to, mail.sender, mail.asks, self.book.owner, int(self._in_order), self._first, self._order)
+        many, base = self.own.shape[0], self.span[0]
+        post.route(mail.to, mail.sender, mail.asks, self.book.owner, many, base, int(self._in_order), self._first, self._order)
         guard = self.lanes.get("alive")
         if isinstance(guard, AliveLane):
             guard.door(self.now, mail, self._first, self._order, entries=entries)

@@ -26,6 +26,8 @@ AXES = 3
 """Axes of every grid; those not used have one cell."""
 _SAMPLES_A_CELL = 64
 """Points looked at to cut an axis, for each cell."""
+_SLOTS = 1024
+"""Parts of an axis whose first cell is known."""
 _NO_KEY = np.uint64(0)
 
 
@@ -46,29 +48,41 @@ class Grid(NamedTuple):
     """(AXES,) int64: cells of each axis."""
     first: Offsets
     """(cells + 1,) int64: where each cell's points begin."""
+    slots: Numbers
+    """(AXES, _SLOTS + 1) int64: the cell in which each of so many equal parts of an axis begins; the last cell behind them."""
+    shift: Numbers
+    """(AXES,) int64: bits of the width of such a part."""
 
 
 @tiny
-def _at_most(lower: Coordinates, count: int, value: int) -> int:
-    """How many of the first bounds, rising, are at most the value; at least one bound. Halved without a branch."""
-    base, size = 0, count
-    while size > 1:
-        half = size // 2
-        base += half * int(lower[base + half - 1] <= value)
-        size -= half
-    return base + int(lower[base] <= value)
+def _cell(lower: Coordinates, slots: Numbers, shift: int, value: int) -> int:
+    """The cell of a value along one axis; what lies before the first is taken for it. Most parts of an axis lie in one cell."""
+    last = int(slots[_SLOTS])
+    if value >= lower[last]:
+        return last
+    if value <= lower[0]:
+        return 0
+    part = min((value >> shift) - (lower[0] >> shift), _SLOTS - 1)
+    low, high = int(slots[part]), int(slots[part + 1])
+    while low < high:
+        middle = (low + high + 1) // 2
+        if lower[middle] <= value:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 @sweep
-def _cells(points: Coordinates, axes: Numbers, lower: Coordinates, shape: Numbers, cell: Numbers) -> None:
-    """The cell of each point, or of whatever lies below the first bounds in the first ones."""
+def _cells(
+    points: Coordinates, axes: Numbers, lower: Coordinates, shape: Numbers, slots: Numbers, shift: Numbers, cell: Numbers
+) -> None:
+    """The cell of each point."""
     for e in range(points.shape[0]):
         at = 0
         for a in range(AXES):
-            within = 0
             if axes[a] >= 0:
-                within = max(_at_most(lower[a], shape[a], points[e, axes[a]]) - 1, 0)
-            at = at * shape[a] + within
+                at = at * shape[a] + _cell(lower[a], slots[a], shift[a], points[e, axes[a]])
         cell[e] = at
 
 
@@ -96,6 +110,7 @@ def build(points: Coordinates, axes: tuple[int, ...], cells: tuple[int, ...]) ->
     """Sort points into about so many cells along these attributes; at least one point."""
     shape, top = np.ones(AXES, dtype=np.int64), np.zeros(AXES, dtype=np.int64)
     lower = np.zeros((AXES, max(cells)), dtype=np.int64)
+    slots, shift = np.zeros((AXES, _SLOTS + 1), dtype=np.int64), np.zeros(AXES, dtype=np.int64)
     used = np.full(AXES, -1, dtype=np.int64)
     used[: len(axes)] = axes
     for a, (d, wanted) in enumerate(zip(axes, cells, strict=True)):
@@ -105,18 +120,23 @@ def build(points: Coordinates, axes: tuple[int, ...], cells: tuple[int, ...]) ->
         bounds = np.unique(bounds)
         shape[a], top[a] = bounds.shape[0], points[:, d].max()
         lower[a, : bounds.shape[0]] = bounds
+        least, most = int(bounds[0]), int(top[a])
+        shift[a] = max(0, (most - least).bit_length() - _SLOTS.bit_length() + 1)
+        begins = [min((least >> int(shift[a])) + s << int(shift[a]), most) for s in range(_SLOTS)]
+        slots[a, :_SLOTS] = np.maximum(np.searchsorted(bounds, begins, side="right") - 1, 0)
+        slots[a, _SLOTS] = bounds.shape[0] - 1
     cell, order = np.empty(points.shape[0], dtype=np.int64), np.empty(points.shape[0], dtype=np.intp)
     first = np.empty(int(np.prod(shape)) + 1, dtype=np.int64)
-    _cells(points, used, lower, shape, cell)
+    _cells(points, used, lower, shape, slots, shift, cell)
     _by_cell(cell, first, order)
-    return Grid(np.take(points, order, axis=0), order, used, lower, top, shape, first)
+    return Grid(np.take(points, order, axis=0), order, used, lower, top, shape, first, slots, shift)
 
 
 def near_each_other(grid: Grid, boxes: Coordinates) -> NDArray[np.intp]:
     """Boxes in the order of the cells of their lower corners: those side by side touch points that lie close together."""
     cell, order = np.empty(boxes.shape[0], dtype=np.int64), np.empty(boxes.shape[0], dtype=np.intp)
     first = np.empty(grid.first.shape[0], dtype=np.int64)
-    _cells(boxes[:, 0], grid.axes, grid.lower, grid.shape, cell)
+    _cells(boxes[:, 0], grid.axes, grid.lower, grid.shape, grid.slots, grid.shift, cell)
     _by_cell(cell, first, order)
     return order
 
@@ -143,9 +163,9 @@ def touch_all(grid: Grid, boxes: Coordinates, span: Handles, core: Handles, alik
             if d < 0:
                 continue
             low, high = boxes[b, 0, d], boxes[b, 1, d]
-            left = max(_at_most(grid.lower[a], last + 1, low) - 1, 0)
-            right = _at_most(grid.lower[a], last + 1, high) - 1
-            if low > grid.top[a] or low > high:
+            left = _cell(grid.lower[a], grid.slots[a], grid.shift[a], low)
+            right = _cell(grid.lower[a], grid.slots[a], grid.shift[a], high)
+            if low > grid.top[a] or high < grid.lower[a, 0] or low > high:
                 right = -1
             span[b, a, 0], span[b, a, 1] = left, right
             core[b, a, 0] = left if low <= grid.lower[a, left] else left + 1

@@ -20,7 +20,7 @@ from gossamer.truth.ranges import on_threads
 
 __all__ = ["Matches", "Pairs", "Rings", "by_node", "count", "current", "holding", "pairs", "rings", "timed"]
 
-_SAMPLE = 512
+_SAMPLE = 256
 _FEW = 1 << 21
 """Boxes times points up to which nothing beats testing everything."""
 _CELL_NS, _TEST_NS = 4.0, 1.5

@@ -56,6 +56,7 @@ to change it
   test-nojit    the tests that are not slow, with kernels as plain Python
   parity        the tests that all drivers agree to the last byte
   papers        reproduce the papers at full size (some twenty minutes) and keep figures and numbers in docs/papers/
+  picture       draw the picture in the README anew
   bench         the benchmarks, or one of them; arguments go to each, such as: bench cyclon --size large
   compare BASE  simulate the same scenarios with the sources of a git commit and with these, side by side
   changelog     show what changes/ makes of CHANGELOG.md; at a release: changelog --write
@@ -96,6 +97,7 @@ def recipe(name: str, words: "list[str]") -> int:
         "test-nojit": lambda: run([*PYTEST, "-m", "not slow", *words], NUMBA_DISABLE_JIT="1"),
         "parity": lambda: run([*PYTEST, "tests/parity", *words]),
         "papers": lambda: run([PYTHON, "benchmarks/papers.py", *words]),
+        "picture": lambda: run([PYTHON, "docs/spread.py", *words]),
         "bench": lambda: bench(words),
         "compare": lambda: run([PYTHON, "benchmarks/compare.py", *words]),
         "changelog": lambda: run([PYTHON, "changes/gather.py", *words]),

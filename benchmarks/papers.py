@@ -65,7 +65,7 @@ def numbers(folders: dict[str, Path], nodes: int | None, seeds: Sequence[int], d
         lines += ["", f"## The {form} form, hops by ring length", ""]
         lines += _table(_HOPS, _of_hops([path for name, runs in found if name == "3-power" for _, path in runs.values()]))
         lines += ["", f"## The {form} form, claim by claim", ""]
-        lines += _table(_VERDICT, [_of_verdict(it) for it in pq.read_table(folder / "verdicts.parquet").to_pylist()])
+        lines += _of_verdicts(pq.read_table(folder / "verdicts.parquet").to_pylist())
     return "\n".join([*lines, ""])
 
 
@@ -83,7 +83,7 @@ _WORLD = (
 )
 _JOIN = ("world", "who", "tried", "done", "p50", "p90", "p99", "most")
 _HOPS = ("ring length", "events", "to the last, mean", "to the last, most", "to any, mean")
-_VERDICT = ("section", "the paper", "world", "ours", "expected", "verdict")
+_VERDICT = ("world", "ours", "verdict")
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -158,9 +158,15 @@ def _of_hops(runs: list[Path]) -> list[list[str]]:
     return rows
 
 
-def _of_verdict(it: dict[str, Any]) -> list[str]:
-    verdict = "holds" if it["holds"] else "**fails**"
-    return [it["section"], it["statement"], it["case"], it["ours"], it["expected"], verdict]
+def _of_verdicts(found: list[dict[str, Any]]) -> list[str]:
+    """A table for each claim: its worlds, and the worst of the seeds."""
+    lines: list[str] = []
+    for statement in dict.fromkeys(it["statement"] for it in found):
+        mine = [it for it in found if it["statement"] == statement]
+        lines += ["", f"“{statement}” (section {mine[0]['section']}; here: {mine[0]['expected']})", ""]
+        judged = {True: "holds", False: "**fails**", None: "-"}
+        lines += _table(_VERDICT, [[it["case"], it["ours"], judged[it["holds"]]] for it in mine])
+    return lines[1:]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,8 @@
 """Every block in the README and the docs is run: Python as it stands, ``$ gossamer`` as a shell would.
 
-The blocks of a page share their names and a folder, in order. What a page shows of a command's output must be there, with
-``...`` for what it leaves out. Blocks marked ``text`` are not run: they are other people's commands, or take too long.
+The blocks of a page share their names and a folder, in order; a TOML block that begins with ``# name.toml`` is that file. What
+a page shows of a command's output must be there, with ``...`` for what it leaves out. Blocks marked ``text`` are not run: they
+are other people's commands, or take too long.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
         if kind == "python":
             # The line numbers of a traceback are those of the page.
             exec(compile("\n" * line + body, str(page), "exec"), names)  # noqa: S102  (it is our own page)
+        elif kind == "toml" and (named_file := re.match(r"# ([\w-]+\.toml)\n", body)):
+            Path(named_file[1]).write_text(body, encoding="utf-8")
         elif kind == "console":
             for command, shown in commands(body):
                 run_command(command, shown)
@@ -64,7 +67,7 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
 
 def test_a_page_links_only_to_what_is_there() -> None:
     broken = []
-    for page in [*ROOT.glob("*.md"), ROOT / "changes" / "README.md"]:
+    for page in [*PAGES, *ROOT.glob("*.md"), ROOT / "changes" / "README.md"]:
         links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8"))
         broken += [f"{named(page)}: {link}" for link in links if not (page.parent / link).exists()]
     assert broken == []

@@ -339,7 +339,7 @@ def test_arcs_take_no_more_hops_than_the_paper_in_any_length_of_ring(world: tupl
 
 
 def test_the_papers_mode_brings_more_than_two_copies_to_each() -> None:
-    """What arcs are for: each sends it to three, or to two where a neighbour has sent it, which is the case two times in three."""
+    """What arcs are for: each sends it to three, or to two where it came from a neighbour, which it does two times in three."""
     found = spread(*WITH_FINGERS[0], "paper")
     assert 2.0 <= copies_per_delivery(found) <= 2.4
     assert duplicates(found) >= 0.5

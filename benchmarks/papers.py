@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     failed, folders = False, {form: args.out / form for form in FORMS}
     for form, folder in folders.items():
-        words = command(form, args.nodes, args.seeds, folder) + (["--resume"] if args.resume else [])
+        words = [*command(form, args.nodes, args.seeds, folder), "--resume" if args.resume else "--replace"]
         done = subprocess.run([sys.executable, "-m", "gossamer.cli.main", *words], check=False)
         if done.returncode not in {0, 1}:
             return done.returncode

@@ -51,6 +51,12 @@ class Verb(NamedTuple):
 VERBS: Final[tuple[Verb, ...]] = (
     Verb("doctor", "say what would be used on this machine, and what is missing", "gossamer.cli.doctor", "gossamer doctor"),
     Verb(
+        "explain",
+        "say what a filter becomes, and what to expect of it",
+        "gossamer.cli.explain",
+        "gossamer explain 'mag >= 6' --events quakes.csv",
+    ),
+    Verb(
         "reproduce",
         "set a paper's statements beside what comes out here",
         "gossamer.cli.reproduce",

@@ -47,8 +47,8 @@ _LONGEST_NAME: Final = 64
 _TIME: Final = (
     r"(?:[T ](?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<z>Z|UTC|[+-]\d{2}:?\d{2}))?)?$"
 )
-_YEAR_FIRST: Final = r"^(?P<y>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _TIME
-_YEAR_LAST: Final = r"^(?P<a>\d{1,2})(?P<s>[-/.])(?P<b>\d{1,2})[-/.](?P<y>\d{4})" + _TIME
+_YEAR_FIRST: Final = r"^(?P<y>\d{4})(?P<s>[-/.])(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})" + _TIME
+_YEAR_LAST: Final = r"^(?P<a>\d{1,2})(?P<s>[-/.])(?P<b>\d{1,2})(?P<t>[-/.])(?P<y>\d{4})" + _TIME
 _WHOLE: Final = r"^[+-]?(?:\d{1,18}|[1-8]\d{18})$"
 _NUMBER: Final = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$"
 _EPOCH_NAME: Final = re.compile(r"time|date|stamp|when|_at$|^at$|^ts$", re.IGNORECASE)
@@ -259,11 +259,11 @@ def text_fields(schema: Schema) -> list[int]:
     return [d for d, field in enumerate(schema) if isinstance(field, String)]
 
 
-def encoded(reading: Reading, rows: Rows) -> tuple[Coordinates, list[Column], list[str | None]]:
-    """(n, D) codes of all rows, the texts of the fields that are texts, and for each row what is wrong with it or None."""
+def encoded(reading: Reading, rows: Rows) -> tuple[Coordinates, list[Column], dict[int, str]]:
+    """(n, D) codes of all rows, the texts of the fields that are texts, and what is wrong with rows, by their positions."""
     size = rows.line.shape[0]
     codes = np.full((size, len(reading.schema)), NULL, dtype=np.int64)
-    wrong: list[str | None] = [None] * size
+    wrong: dict[int, str] = {}
     texts = []
     for d, (field, column) in enumerate(zip(reading.schema, reading.columns, strict=True)):
         if column in rows.table.column_names:
@@ -275,7 +275,7 @@ def encoded(reading: Reading, rows: Rows) -> tuple[Coordinates, list[Column], li
         there = _mask(pc.is_valid(cells))
         codes[there, d], good = _codes(field, cells.drop_null(), day_first=field.name in reading.day_first)
         for at in np.flatnonzero(there)[~good].tolist():
-            wrong[at] = wrong[at] or _complaint(column, field, cells[at].as_py())
+            wrong.setdefault(at, _complaint(column, field, cells[at].as_py()))
         if isinstance(field, String):
             texts.append(cells)
     return codes, texts, wrong
@@ -393,7 +393,8 @@ def _moment(parts: Column, *, swapped: bool | None) -> tuple[Coordinates, Mask]:
         # With points between them the day comes first wherever that is written.
         first = _mask(pc.equal(pc.struct_field(parts, "s"), ".")) | swapped
         month, day = np.where(first, two, one), np.where(first, one, two)
-    good = (month >= 1) & (month <= _MONTHS) & (day >= 1) & (year >= 1)
+    good = _mask(pc.equal(pc.struct_field(parts, "s"), pc.struct_field(parts, "t")))
+    good &= (month >= 1) & (month <= _MONTHS) & (day >= 1) & (year >= 1)
     months = (np.maximum(year, 1) - 1970) * _MONTHS + np.clip(month, 1, _MONTHS) - 1
     start = months.astype("datetime64[M]")
     days = start.astype("datetime64[D]").astype(np.int64) + day - 1

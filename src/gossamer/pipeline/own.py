@@ -116,10 +116,12 @@ def events(spark: SparkSession, reading: Reading, parts: Sequence[Chunk]) -> Dat
             rows = read(chunk)
             codes, texts, wrong = encoded(reading, rows)
             number = rows.line + chunk.first
-            complaints = [None if it is None else f"{chunk.path}:{n}: {it}" for n, it in zip(rows.line, wrong, strict=True)]
+            bad = np.full(number.shape[0], None, dtype=object)
+            for at, told in wrong.items():
+                bad[at] = f"{chunk.path}:{rows.line[at]}: {told}"
             for start in range(0, number.shape[0], _ROWS_AT_ONCE):
                 some = slice(start, start + _ROWS_AT_ONCE)
-                yield _events_batch(number[some], codes[some], [it[some] for it in texts], complaints[some])
+                yield _events_batch(number[some], codes[some], [it[some] for it in texts], bad[some])
             if rows.bad:
                 refused = [{"event": it.line + chunk.first, "bad": f"{chunk.path}:{it.line}: {it.reason}"} for it in rows.bad]
                 yield pa.RecordBatch.from_pylist(refused, schema=_ARROW_EVENTS)
@@ -127,7 +129,7 @@ def events(spark: SparkSession, reading: Reading, parts: Sequence[Chunk]) -> Dat
     return _each(spark, len(parts)).mapInArrow(made, OWN_EVENTS)
 
 
-def _events_batch(number: Numbers, codes: Coordinates, texts: list[pa.Array], bad: list[str | None]) -> pa.RecordBatch:
+def _events_batch(number: Numbers, codes: Coordinates, texts: list[pa.Array], bad: NDArray[np.object_]) -> pa.RecordBatch:
     size = number.shape[0]
     # Cells field by field become lists row by row: (F, n) turned to (n, F).
     cells = pa.concat_arrays(texts) if texts else pa.array([], pa.string())

@@ -193,7 +193,8 @@ def _header(path: Path, top: bytes) -> tuple[tuple[str, ...], str]:
     table = pc_csv.read_csv(io.BytesIO(top.strip(b"\r\n") + b"\n"), parse_options=options)
     names = tuple(name.strip() for name in table.column_names)
     if len({name.lower() for name in names}) != len(names):
-        raise DataError(f"{path}: two columns have one name: {', '.join(names)}")
+        told = f"{path}: two columns have one name: {', '.join(names)}"
+        raise DataError(f"{told}\nHint: names differ in more than their case; the first line holds them")
     return names, delimiter
 
 
@@ -252,11 +253,14 @@ def _csv(chunk: Chunk, data: bytes) -> Rows:
         between &= np.cumsum(seen == _QUOTE) % 2 == 0
     before = np.append(0, np.cumsum(between))
     cells = before[ends] - before[starts] + 1
-    bad = [
-        Bad(int(line[i]), f"found {cells[i]} cells, expected {len(chunk.header)}" + _unclosed(data[starts[i] : ends[i]]))
-        for i in np.flatnonzero(good & (cells != len(chunk.header)))
-    ]
-    good &= cells == len(chunk.header)
+    fits = cells == len(chunk.header)
+    told = np.flatnonzero(good & ~fits)
+    bad = [Bad(int(line[i]), f"found {cells[i]} cells, expected {len(chunk.header)}") for i in told]
+    good &= fits
+    if data.count(b'"') % 2:
+        good[-1] = False
+        bad = [it for it in bad if it.line != line[-1]]
+        bad.append(Bad(int(line[-1]), "a quote is not closed, and all that follows is inside it"))
     strange = _not_utf8(data, starts, ends, good)
     bad += [Bad(int(line[i]), "is not UTF-8") for i in strange]
     good[strange] = False
@@ -264,10 +268,6 @@ def _csv(chunk: Chunk, data: bytes) -> Rows:
     if not good.all():
         kept = b"".join(data[a:b] + b"\n" for a, b in zip(starts[good].tolist(), ends[good].tolist(), strict=True))
     return Rows(_parsed(chunk, kept), line[good], sorted(bad))
-
-
-def _unclosed(row: bytes) -> str:
-    return ": a quote is not closed" if row.count(b'"') % 2 else ""
 
 
 def _not_utf8(data: bytes, starts: Numbers, ends: Numbers, good: Mask) -> list[int]:

@@ -83,7 +83,8 @@ def hand_in(world: World, lane: str, pieces: Sequence[Piece]) -> None:
     alone = len({piece.source for piece in pieces}) == len(pieces)
     at_once = len({piece.written for piece in pieces}) == 1
     in_order = alone and at_once and all(piece.fresh for piece in pieces)
-    world.calendar[world.tick][lane].append((joined([piece.mail for piece in pieces]), in_order))
+    mail = taken(pieces[0].mail, slice(None)) if len(pieces) == 1 else joined([piece.mail for piece in pieces])
+    world.calendar[world.tick][lane].append((mail, in_order))
 
 
 def hand_out(world: World, blocks: int) -> list[Batch]:

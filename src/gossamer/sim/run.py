@@ -42,7 +42,19 @@ from gossamer.trace.columns import Trace
 from gossamer.trace.folder import Run, read_run, write_run
 from gossamer.truth.judge import by_node, rings
 
-__all__ = ["CHECKPOINT", "Options", "Outcome", "Report", "StoppedError", "fingerprint", "made_before", "needs", "run", "save"]
+__all__ = [
+    "CHECKPOINT",
+    "Options",
+    "Outcome",
+    "Report",
+    "StoppedError",
+    "fingerprint",
+    "made_before",
+    "needs",
+    "ring_links",
+    "run",
+    "save",
+]
 
 CHECKPOINT: Final = "checkpoint.npz"
 """The name of the checkpoint in a run's folder."""
@@ -128,7 +140,7 @@ def run(scenario: Scenario, seed: int, options: Options | None = None, given: Dr
         walk = _Walk(world, published, seed, how)
         walk.go(found)
         state = f"{fingerprint(world):016x}"
-        links = _ring_links(world)
+        links = ring_links(world)
     finally:
         world.close()
     tables = walk.trace.tables()
@@ -136,7 +148,7 @@ def run(scenario: Scenario, seed: int, options: Options | None = None, given: Dr
     return Outcome(scenario=scenario, seed=seed, tables=tables, metrics=metrics, state=state)
 
 
-def _ring_links(world: World) -> dict[str, Any]:
+def ring_links(world: World) -> dict[str, Any]:
     """How many ring neighbours a node keeps at the end: the one metric that no table holds."""
     if "rings" not in world.lanes:
         return {}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gossamer.measure.delivery import (
+    Received,
     Spread,
     complete,
     control_per_delivery,
@@ -16,6 +17,7 @@ from gossamer.measure.delivery import (
     duplicates,
     fit_hops,
     hit_ratio,
+    hit_ratio_at_once,
     hit_ratio_of_incomplete,
     hops_by_length,
     mean_hops,
@@ -25,24 +27,30 @@ from gossamer.measure.delivery import (
 from tests.naive.measure import naive_spread
 
 EVENTS, NODES = 6, 8
-RECEIPTS = st.lists(st.tuples(st.integers(0, EVENTS - 1), st.integers(0, NODES - 1), st.integers(0, 20)), max_size=80)
+RECEIPTS = st.lists(
+    st.tuples(st.integers(0, EVENTS - 1), st.integers(0, NODES - 1), st.integers(0, 20), st.integers(0, 9), st.booleans()),
+    max_size=80,
+)
+Receipts = list[tuple[int, int, int, int, bool]]
 WANTING = st.lists(st.sets(st.integers(0, NODES - 1)), min_size=EVENTS, max_size=EVENTS)
+LEFT = st.sets(st.integers(0, NODES - 1))
 
 
-def summed(receipts: list[tuple[int, int, int]], wanting: list[set[int]]) -> Spread:
-    columns: NDArray[np.int64] = np.array(receipts, dtype=np.int64).reshape(-1, 3)
+def summed(receipts: Receipts, wanting: list[set[int]], left: set[int]) -> Spread:
+    columns: NDArray[np.int64] = np.array(receipts, dtype=np.int64).reshape(-1, 5)
     offsets = np.cumsum([0] + [len(nodes) for nodes in wanting])
     members = np.array([node for nodes in wanting for node in sorted(nodes)], dtype=np.int32)
     control = np.full(len(wanting), 3, dtype=np.int64)
-    hop = columns[:, 2].astype(np.int32)
-    return summarise(columns[:, 0], columns[:, 1].astype(np.int32), hop, offsets, members, control)
+    node, hop = columns[:, 1].astype(np.int32), columns[:, 2].astype(np.int32)
+    received = Received(columns[:, 0], node, hop, columns[:, 3], columns[:, 4] != 0)
+    return summarise(received, offsets, members, staying=~np.isin(members, list(left)), control=control)
 
 
-@given(RECEIPTS, WANTING)
-def test_receipts_are_summed_up_by_event(receipts: list[tuple[int, int, int]], wanting: list[set[int]]) -> None:
-    spread = summed(receipts, wanting)
-    assert list(zip(*(column.tolist() for column in spread[:6]), strict=True)) == naive_spread(receipts, wanting)
-    rows = naive_spread(receipts, wanting)
+@given(RECEIPTS, WANTING, LEFT)
+def test_receipts_are_summed_up_by_event(receipts: Receipts, wanting: list[set[int]], left: set[int]) -> None:
+    spread = summed(receipts, wanting, left)
+    rows = naive_spread(receipts, wanting, left)
+    assert list(zip(*(column.tolist() for column in (*spread[:6], spread.repaired)), strict=True)) == rows
     wanted = [row for row in rows if row[0]]
     partial = [row for row in wanted if row[1] < row[0]]
     got, copies = sum(row[1] for row in rows), sum(row[2] for row in rows)
@@ -55,13 +63,16 @@ def test_receipts_are_summed_up_by_event(receipts: list[tuple[int, int, int]], w
     assert duplicates(spread) == pytest.approx(1 - spam(spread) - got / copies if copies else 0)
     assert copies_per_delivery(spread) == pytest.approx(copies / got if got else 0)
     assert control_per_delivery(spread) == pytest.approx(3 * EVENTS / got if got else 0)
-    assert mean_hops(spread) == pytest.approx(sum(row[5] for row in rows) / got if got else 0)
+    repaired = sum(row[6] for row in rows)
+    assert mean_hops(spread) == pytest.approx(sum(row[5] for row in rows) / (got - repaired) if got > repaired else 0)
+    once = [(row[1] - row[6]) / row[0] for row in wanted]
+    assert hit_ratio_at_once(spread) == pytest.approx(sum(once) / len(once) if once else 1.0)
 
 
 def lengths(wanted: list[int], last: list[int]) -> Spread:
     size, hops = np.array(wanted), np.array(last)
     none = np.zeros_like(size)
-    return Spread(size, size, size, none, hops, hops * 2, none)
+    return Spread(size, size, size, none, hops, hops * 2, none, none)
 
 
 def test_hops_are_binned_by_powers_of_two_and_only_complete_ones_count() -> None:

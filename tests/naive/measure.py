@@ -18,17 +18,25 @@ def naive_link(own: int, view: Sequence[tuple[int, int, bool]], *, ahead: bool) 
     return min(matching)[1] if matching else -1
 
 
-def naive_spread(receipts: Sequence[tuple[int, int, int]], wanting: Sequence[set[int]]) -> list[tuple[int, ...]]:
-    """(wanted, delivered, copies, unwanted, last hop, sum of hops) of each event, from (event, node, hop)."""
+def naive_spread(
+    receipts: Sequence[tuple[int, int, int, int, bool]], wanting: Sequence[set[int]], left: set[int]
+) -> list[tuple[int, ...]]:
+    """(wanted, delivered, copies, unwanted, last hop, sum of hops, repaired) of each event.
+
+    receipts : (event, node, hop, tick, whether repair sent it); what was spread counts before what repair sent
+    left     : nodes that went before they could be reached
+    """
     rows: list[tuple[int, ...]] = []
     for e, nodes in enumerate(wanting):
-        mine = [(node, hop) for event, node, hop in receipts if event == e]
-        first: dict[int, int] = {}
-        for node, hop in mine:
-            if node in nodes:
-                first[node] = min(hop, first.get(node, hop))
-        unwanted = sum(node not in nodes for node, _ in mine)
-        rows.append((len(nodes), len(first), len(mine), unwanted, max(first.values(), default=0), sum(first.values())))
+        mine = sorted((late, tick, hop, node) for event, node, hop, tick, late in receipts if event == e)
+        first: dict[int, tuple[int, bool]] = {}
+        for late, _, hop, node in mine:
+            if node in nodes - left:
+                first.setdefault(node, (hop, late))
+        spread = [hop for hop, late in first.values() if not late]
+        unwanted = sum(node not in nodes for _, _, _, node in mine)
+        repaired = len(first) - len(spread)
+        rows.append((len(nodes - left), len(first), len(mine), unwanted, max(spread, default=0), sum(spread), repaired))
     return rows
 
 

@@ -96,13 +96,14 @@ def test_an_event_never_goes_back_to_whom_it_came_from() -> None:
             world.run_cycle()
         log = lane.log[0]
         used = int(log.used[0])
-        first = {
-            (int(log.event[r]), int(log.row[r])): int(log.sender[r]) for r in range(used) if log.new[r] and log.what[r] == COPY
-        }
+        first: dict[tuple[int, int], int] = {}
+        for r in range(used):
+            if log.what[r] == COPY:
+                first.setdefault((int(log.event[r]), int(log.row[r])), int(log.sender[r]))
         assert used > 100
         for r in range(used):
             sender = int(log.sender[r])
-            if sender >= 0:
+            if sender >= 0 and log.what[r] == COPY:
                 assert first[int(log.event[r]), int(world.book.owner[sender])] != world.own[log.row[r]]
     finally:
         settled.cache_clear()
@@ -127,13 +128,13 @@ def test_half_of_the_nodes_gone_at_once_cost_little_and_repair_brings_the_rest(a
     publish_now(world, what, np.arange(100))
     for _ in range(20):
         world.run_cycle()
-    at_once, mended = (tallied(world, truth, mended=late)[0] for late in (False, True))
+    mended = tallied(world, truth)[0]
     if silent == 0.0:  # silence is noticed by time alone, so what spreading does without repair has no bound
-        assert at_once.delivered.sum() >= 0.9 * at_once.wanted.sum()
+        assert (mended.delivered - mended.repaired).sum() >= 0.9 * mended.wanted.sum()
     # Silence is found link by link, at two unanswered questions each, while half of whom one asks do not answer.
     assert mended.delivered.sum() >= (0.99 if silent == 0.0 else 0.95) * mended.wanted.sum()
     assert int(mended.unwanted.sum()) == 0
-    assert (mended.delivered >= at_once.delivered).all()
+    assert int(mended.repaired.sum()) > 0 or silent == 0.0
 
 
 def test_looking_at_how_events_spread_changes_nothing() -> None:

@@ -15,6 +15,7 @@ from gossamer.arrays import Coordinates, Counts, Mask, Numbers, Offsets, Reals, 
 
 __all__ = [
     "HopFit",
+    "Received",
     "Spread",
     "complete",
     "control_per_delivery",
@@ -22,6 +23,7 @@ __all__ = [
     "duplicates",
     "fit_hops",
     "hit_ratio",
+    "hit_ratio_at_once",
     "hit_ratio_of_incomplete",
     "hops_by_length",
     "mean_hops",
@@ -44,11 +46,25 @@ class Spread(NamedTuple):
     unwanted: Numbers
     """(E,) int64: of these, how many by nodes that do not want it."""
     last_hop: Numbers
-    """(E,) int64: greatest hop of a first wanted receipt, 0 where there is none."""
+    """(E,) int64: greatest hop of a first wanted copy that was spread, 0 where there is none."""
     hops: Numbers
-    """(E,) int64: sum of the hops of first wanted receipts."""
+    """(E,) int64: sum of the hops of those."""
     control: Numbers
     """(E,) int64: messages sent on its behalf that do not carry it."""
+    repaired: Numbers
+    """(E,) int64: of those delivered, how many by repair alone: no copy that was spread came, neither before nor after."""
+
+
+class Received(NamedTuple):
+    """Event messages received, in any order."""
+
+    event: Numbers
+    node: Rows
+    hop: Counts
+    tick: Numbers
+    """When; of several copies that were spread to a node the first counts, of those of one moment the one with fewest hops."""
+    repaired: Mask
+    """Whether repair sent it."""
 
 
 class HopFit(NamedTuple):
@@ -59,36 +75,40 @@ class HopFit(NamedTuple):
 
 
 def summarise(
-    event: Numbers, node: Rows, hop: Counts, offsets: Offsets, wanting: Rows, control: Numbers | None = None
+    receipts: Received, offsets: Offsets, wanting: Rows, *, staying: Mask | None = None, control: Numbers | None = None
 ) -> Spread:
     """Sum up receipts by event: the definition, for any driver's trace.
 
-    event, node, hop : (M,)      the receipts, in any order
     offsets, wanting : (E + 1,)  (P,)  the nodes that want each event, rising (truth.judge.by_node)
-    control          : (E,)      control messages, where they were counted
+    staying          : (P,)  which of those pairs count: a node that has left before an event could reach it missed nothing
+    control          : (E,)  control messages, where they were counted
     """
     count = offsets.shape[0] - 1
-    pair = (event.astype(np.int64) << _NODE_BITS) + node
-    right = (np.repeat(np.arange(count, dtype=np.int64), np.diff(offsets)) << _NODE_BITS) + wanting
-    order = np.lexsort((hop, pair))
-    pair, event, hop = pair[order], event[order], hop[order].astype(np.int64)
+    pair = (receipts.event.astype(np.int64) << _NODE_BITS) + receipts.node
+    whose = np.repeat(np.arange(count, dtype=np.int64), np.diff(offsets))
+    right = (whose << _NODE_BITS) + wanting
+    order = np.lexsort((receipts.hop, receipts.tick, receipts.repaired, pair))
+    pair, event = pair[order], receipts.event[order]
+    hop, repaired = receipts.hop[order].astype(np.int64), receipts.repaired[order]
     place = np.minimum(np.searchsorted(right, pair), max(right.shape[0] - 1, 0))
     is_wanted = right[place] == pair if right.size else np.zeros(pair.shape[0], dtype=np.bool_)
-    is_first = np.ones(pair.shape[0], dtype=np.bool_)
-    is_first[1:] = pair[1:] != pair[:-1]
-    got = is_wanted & is_first
-    last = np.zeros(count, dtype=np.int64)
-    np.maximum.at(last, event[got], hop[got])
-    hops = np.zeros(count, dtype=np.int64)
-    np.add.at(hops, event[got], hop[got])
+    got = is_wanted.copy()
+    got[1:] &= pair[1:] != pair[:-1]
+    if staying is not None and right.size:
+        got &= staying[place]
+    spread = got & ~repaired
+    last, hops = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.maximum.at(last, event[spread], hop[spread])
+    np.add.at(hops, event[spread], hop[spread])
     return Spread(
-        wanted=np.diff(offsets),
+        wanted=_by_event(whose if staying is None else whose[staying], count),
         delivered=_by_event(event[got], count),
         copies=_by_event(event, count),
         unwanted=_by_event(event[~is_wanted], count),
         last_hop=last,
         hops=hops,
         control=np.zeros(count, dtype=np.int64) if control is None else control,
+        repaired=_by_event(event[got & repaired], count),
     )
 
 
@@ -101,9 +121,19 @@ def complete(spread: Spread) -> Mask:
     return np.equal(spread.delivered, spread.wanted)
 
 
+def _spread_whole(spread: Spread) -> Mask:
+    """Which events reached all without repair, whose receipts have no hops."""
+    return np.array(complete(spread) & (spread.repaired == 0))
+
+
 def hit_ratio(spread: Spread) -> float:
     """Share of the wanting nodes an event reached, meant over the events somebody wants."""
     return _mean_ratio(spread, spread.wanted > 0)
+
+
+def hit_ratio_at_once(spread: Spread) -> float:
+    """The same without what repair brought later."""
+    return hit_ratio(spread._replace(delivered=spread.delivered - spread.repaired))
 
 
 def hit_ratio_of_incomplete(spread: Spread) -> float:
@@ -138,8 +168,8 @@ def control_per_delivery(spread: Spread) -> float:
 
 
 def mean_hops(spread: Spread) -> float:
-    """Hops from the first subscriber, meant over all deliveries."""
-    return _ratio(spread.hops, spread.delivered)
+    """Hops from the first subscriber, meant over all deliveries that spreading made."""
+    return _ratio(spread.hops, spread.delivered - spread.repaired)
 
 
 def _ratio(part: Numbers, whole: Numbers) -> float:
@@ -152,7 +182,7 @@ def hops_by_length(spread: Spread) -> dict[str, Coordinates | Reals]:
 
     Columns: ``length`` (the bin's lower end), ``events``, ``last_mean``, ``last_max`` (hops to the last), ``mean`` (to any).
     """
-    real = complete(spread) & (spread.wanted > 1)
+    real = _spread_whole(spread) & (spread.wanted > 1)
     bins = np.log2(spread.wanted[real]).astype(np.int64)
     last, mean = spread.last_hop[real], spread.hops[real] / spread.delivered[real]
     found = np.unique(bins)
@@ -168,7 +198,7 @@ def hops_by_length(spread: Spread) -> dict[str, Coordinates | Reals]:
 
 def fit_hops(spread: Spread, shortest: int = 2, longest: int = 255) -> HopFit:
     """Least squares over the means of each ring length, so that the many short rings do not outvote the few long ones."""
-    real = complete(spread) & (spread.wanted >= shortest) & (spread.wanted <= longest)
+    real = _spread_whole(spread) & (spread.wanted >= shortest) & (spread.wanted <= longest)
     lengths, which = np.unique(spread.wanted[real], return_inverse=True)
     if lengths.shape[0] < 2:  # noqa: PLR2004  (a line has two points)
         return HopFit(float("nan"), float("nan"))

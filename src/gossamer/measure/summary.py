@@ -69,7 +69,9 @@ def dissemination(spread: delivery.Spread) -> Metrics:
     """How well events spread, and at what cost."""
     return {
         "events": int(spread.wanted.shape[0]),
+        "deliveries": int(spread.delivered.sum()),
         "hit_ratio": delivery.hit_ratio(spread),
+        "hit_ratio_at_once": delivery.hit_ratio_at_once(spread),
         "complete": float(delivery.complete(spread).mean()) if spread.wanted.shape[0] else 1.0,
         "hit_ratio_of_incomplete": delivery.hit_ratio_of_incomplete(spread),
         "spam": delivery.spam(spread),

@@ -1,7 +1,7 @@
 """What a row does with one message about an event: pass it on, answer it, or turn elsewhere when it came back.
 
-Which move a message meets (``system.plan.EVENT``) is decided here, once for every driver; whether the row has seen the event
-before, the driver says, since each keeps its own memory of what was seen.
+Which move a message meets (``system.plan.EVENT``) is decided here, once for every driver; how far the row is with the event
+already, the driver says, since each keeps its own memory of that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gossamer.arrays import NONE
 from gossamer.jit import tiny
 from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, Copies, Happenings
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, PASSED, UNKNOWN, Copies, Happenings
 from gossamer.protocol.view import ASK, Now
 
 __all__ = ["Rules", "Views", "forget", "receive", "rules"]
@@ -65,7 +65,7 @@ def _pass_on(
     desk: arcs.Desk,
     out: Copies,
 ) -> int:
-    """What a row does with an event it sees for the first time."""
+    """What a row does with an event it has not passed on yet."""
     source, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
     if rules.arcs == 0 or (mail.what[m] == COPY and source != NONE):
         return spread.forward(book, now, happenings, views.links, views.near, i, own, source, event, hop, rules.shortcuts, out)
@@ -124,16 +124,18 @@ def receive(
     own: int,
     mail: Copies,
     m: int,
-    new: int,
+    state: int,
     desk: arcs.Desk,
     out: Copies,
 ) -> int:
-    """Deal with message m, where `new` says whether the row has not had the event yet."""
+    """Deal with message m, where `state` is how far the row is with the event: UNKNOWN, HELD or PASSED."""
     what = mail.what[m]
     if mail.asks[m] != ASK:
         return _turned_back(book, happenings, views, rules, i, own, mail, m, desk, out)
     if what in (COPY, ARC):
-        return _pass_on(book, now, happenings, views, rules, i, own, mail, m, desk, out) if new != 0 else spread.DONE
+        if state == PASSED:
+            return spread.DONE
+        return _pass_on(book, now, happenings, views, rules, i, own, mail, m, desk, out)
     if what == CLOSE:
         return arcs.answer_close(
             book,
@@ -146,7 +148,7 @@ def receive(
             mail.event[m],
             mail.hop[m],
             mail.low[m],
-            1 - new,
+            int(state != UNKNOWN),
             out,
         )
     if what == HINT:

@@ -3,7 +3,7 @@
 A row remembers the latest events it has had. Every cycle it sends a few random ring neighbours a *digest*: the events of late
 that the reader wants, by number. The reader answers with those it lacks, which are then sent; and what it holds that the
 writer wants and did not list, it sends at once. So a digest mends both ways. An event fetched so is not passed on: it will
-stand in the next digests.
+stand in the next digests. But who is asked to spread it afterwards does so: an arc has nobody else to see to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gossamer.interest.ask import matches
 from gossamer.jit import kernel
 from gossamer.protocol.descriptor import Book, age
 from gossamer.protocol.links import Links
-from gossamer.protocol.spread import DONE, NO_MAIL, REPAIR, Copies, Happenings, Seen, has_seen, write
+from gossamer.protocol.spread import DONE, NO_MAIL, REPAIR, UNKNOWN, Copies, Happenings, Seen, known, write
 from gossamer.protocol.view import ANSWER, ASK, Now, Parcels
 
 __all__ = ["History", "Params", "history", "merge", "remember", "reply", "request"]
@@ -130,7 +130,7 @@ def reply(
     writer, at = mail.sender[m], out.start[a]
     for e in range(mail.start[m], mail.start[m + 1]):
         event = mail.handles[e]
-        if matches(book.wants, own, happenings.points[event]) and not has_seen(seen, event, i):
+        if matches(book.wants, own, happenings.points[event]) and known(seen, event, i) == UNKNOWN:
             out.handles[at], out.born[at] = event, mail.born[e]
             at += 1
     if at > out.start[a]:

@@ -26,22 +26,25 @@ __all__ = [
     "CLOSE",
     "COPY",
     "DONE",
+    "HELD",
     "HINT",
     "MODES",
     "NO_MAIL",
     "NO_SEEN",
+    "PASSED",
     "REPAIR",
+    "UNKNOWN",
     "Copies",
     "Happenings",
     "Params",
     "Seen",
     "bounced",
     "empty_copies",
-    "first_time",
     "forward",
-    "has_seen",
+    "known",
     "next_down",
     "next_up",
+    "note",
     "seen",
     "write",
 ]
@@ -49,6 +52,10 @@ __all__ = [
 COPY, ARC, CLOSE, HINT, REPAIR = 0, 1, 2, 3, 4
 """What travels for an event: a copy of it; a copy with an arc to cover; word that nobody lies between; word of one who does;
 a copy that was missed."""
+
+UNKNOWN, HELD, PASSED = 0, 1, 2
+"""How far a row is with an event: it has not had it; repair brought it, so it has yet to do its part when spreading asks it
+to; it has passed it on."""
 
 DONE, NO_MAIL, NO_SEEN = 0, 1, 2
 """What a move answers: done, or what it has too little of, having changed nothing."""
@@ -117,10 +124,12 @@ class Copies(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Which events a block's rows have seen: a hash set of (event, row)."""
+    """How far a block's rows are with events: a hash table by (event, row)."""
 
     slots: Keys
     """(S,) uint64, S a power of two: event and row + 1; 0 is free."""
+    states: Flags
+    """(S,) uint8: HELD or PASSED."""
     used: Numbers
     """(1,) int64."""
 
@@ -149,37 +158,40 @@ def empty_copies(messages: int) -> Copies:
 
 def seen(pairs: int) -> Seen:
     """Room for about so many pairs."""
-    return Seen(slots=np.zeros(1 << max(int(2 * pairs).bit_length(), 8), np.uint64), used=np.zeros(1, np.int64))
+    size = 1 << max(int(2 * pairs).bit_length(), 8)
+    return Seen(slots=np.zeros(size, np.uint64), states=np.zeros(size, np.uint8), used=np.zeros(1, np.int64))
+
+
+@tiny
+def _pair(event: int, i: int) -> np.uint64:
+    return (np.uint64(event) << _S32 | np.uint64(i)) + _1
+
+
+@tiny
+def _slot(it: Seen, pair: np.uint64) -> int:
+    """Where a pair stands, or would stand."""
+    last = it.slots.shape[0] - 1
+    at = np.int64(((pair * _SPREAD) >> _S32) & np.uint64(last))
+    while it.slots[at] not in (_0, pair):
+        at = (at + 1) & last
+    return at  # type: ignore[return-value]
 
 
 @kernel
-def first_time(it: Seen, event: int, i: int) -> int:
-    """1 when the row has not seen the event before, and now has; 0 when it has; NONE when the set is too full to say."""
-    size = it.slots.shape[0]
-    if 4 * it.used[0] >= 3 * size:
-        return NONE
-    pair = (np.uint64(event) << _S32 | np.uint64(i)) + _1
-    at = np.int64(((pair * _SPREAD) >> _S32) & np.uint64(size - 1))
-    while it.slots[at] != _0:
-        if it.slots[at] == pair:
-            return 0
-        at = (at + 1) & (size - 1)
-    it.slots[at] = pair
-    it.used[0] += 1
-    return 1
+def known(it: Seen, event: int, i: int) -> int:
+    """How far the row is with the event: UNKNOWN, HELD or PASSED."""
+    pair = _pair(event, i)
+    at = _slot(it, pair)
+    return int(it.states[at]) if it.slots[at] == pair else UNKNOWN
 
 
 @kernel
-def has_seen(it: Seen, event: int, i: int) -> bool:
-    """Whether the row has seen the event before."""
-    size = it.slots.shape[0]
-    pair = (np.uint64(event) << _S32 | np.uint64(i)) + _1
-    at = np.int64(((pair * _SPREAD) >> _S32) & np.uint64(size - 1))
-    while it.slots[at] != _0:
-        if it.slots[at] == pair:
-            return True
-        at = (at + 1) & (size - 1)
-    return False
+def note(it: Seen, event: int, i: int, state: int) -> None:
+    """Remember how far the row is; there must be room for one more."""
+    pair = _pair(event, i)
+    at = _slot(it, pair)
+    it.used[0] += it.slots[at] == _0
+    it.slots[at], it.states[at] = pair, state
 
 
 @tiny

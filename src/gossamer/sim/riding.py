@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.arrays import NONE, Keys, Numbers, Offsets, Rows
+from gossamer.arrays import NONE, Counts, Keys, Mask, Numbers, Offsets, Rows
 from gossamer.draws import Purpose, below, draw
 from gossamer.jit import sweep
-from gossamer.measure.delivery import summarise
-from gossamer.protocol.spread import ARC, COPY, Happenings
+from gossamer.measure.delivery import Received, summarise
+from gossamer.protocol.spread import ARC, COPY, REPAIR, Happenings
 from gossamer.protocol.view import Now
 from gossamer.scenario.workload import Events
 from gossamer.sim.spreading import Receipts, SpreadLane
@@ -27,6 +27,8 @@ __all__ = ["Ride"]
 
 _PUBLISHER = Purpose.PUBLISHER
 _LANE: Final = "spread"
+_PATIENCE: Final = 10
+"""Cycles an event is given to reach somebody: who leaves sooner is not counted among those who want it."""
 
 
 @sweep
@@ -65,6 +67,7 @@ class Ride:
         """Messages about each event that do not carry it."""
         self.control_of = np.zeros(int(world.people.node.max()) + 1, np.int64)
         """Those sent by each node."""
+        self._nodes_leave = _by_node(world)
 
     def publish(self) -> None:
         """Hand the events of this cycle to their first subscribers."""
@@ -90,7 +93,8 @@ class Ride:
             node = people.node[row]
             source = np.where(sender == NONE, NONE, owner[sender])
             apart = np.logical_or(source == NONE, people.node[source] != node)
-            carries = np.isin(log.what[:used][order], (COPY, ARC))
+            what = log.what[:used][order]
+            carries = np.isin(what, (COPY, ARC, REPAIR))
             control = apart & ~carries
             np.add.at(self.control, event[control], 1)
             np.add.at(self.control_of, people.node[source[control]], 1)
@@ -107,6 +111,7 @@ class Ride:
                 hop=log.hop[:used][order][mail],
                 wanted=wanted[mail],
                 duplicate=log.new[:used][order][mail] == 0,
+                repaired=what[mail] == REPAIR,
             )
 
     def finish(self) -> None:
@@ -127,17 +132,21 @@ class Ride:
     def _sum_up(self) -> None:
         people, count = self.world.people, self.events.key.shape[0]
         published = np.flatnonzero(self.events.cycle < self.world.scenario.cycles)
-        sizes, members = np.zeros(count, np.int64), []
+        sizes, members, stay = np.zeros(count, np.int64), [], []
         for cycle in np.unique(self.events.cycle[published]).tolist():
             which = np.flatnonzero(self.events.cycle == cycle)
             ring = by_node(people, rings(people, self.events.points[which], cycle))
             sizes[which] = np.diff(ring.offsets)
             members.append(ring.members)
+            stay.append(self._nodes_leave[ring.members] > cycle + _PATIENCE)
         wanting = np.concatenate(members) if members else np.empty(0, np.int32)
+        staying = np.concatenate(stay) if stay else np.empty(0, np.bool_)
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         receipts = self.trace["receipts"].table()
-        event, node, sender, hop = (column(receipts, name) for name in ("event", "node", "sender", "hop"))
-        spread = summarise(event, node, hop, offsets, wanting, self.control)
+        received = Received(*(column(receipts, name) for name in Received._fields))
+        spread = summarise(received, offsets, wanting, staying=staying, control=self.control)
+        self._hand_over(received, column(receipts, "cycle"), column(receipts, "wanted"))
+        node, sender = received.node, column(receipts, "sender")
         some: Numbers = published
         self.trace["spreads"].append(
             event=some, cycle=self.events.cycle[some], **{name: part[some] for name, part in spread._asdict().items()}
@@ -150,3 +159,27 @@ class Ride:
             sends=np.bincount(people.node[sender[sender != NONE]], minlength=nodes),
             control=self.control_of,
         )
+
+    def _hand_over(self, received: Received, cycle: Numbers, wanted: Mask) -> None:
+        """Write down what the application of each node got: every event once, when it first came."""
+        order = np.lexsort((received.hop, received.tick, received.node, received.event))
+        order = order[wanted[order]]
+        event, node = received.event[order], received.node[order]
+        first = np.ones(order.shape[0], np.bool_)
+        first[1:] = (event[1:] != event[:-1]) | (node[1:] != node[:-1])
+        some = order[first]
+        self.trace["deliveries"].append(
+            event=received.event[some],
+            node=received.node[some],
+            cycle=cycle[some],
+            tick=received.tick[some],
+            hop=received.hop[some],
+            repaired=received.repaired[some],
+        )
+
+
+def _by_node(world: World) -> Counts:
+    """The cycle in which each node leaves."""
+    leaves = np.zeros(int(world.people.node.max()) + 1, np.int32)
+    leaves[world.people.node] = world.people.leaves
+    return leaves

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Burden", "FingersLane", "Receipts", "SpreadLane", "publish_now", "spread_frozen", "tallied"]
 
 _NO_RECEIPTS = 4
+_NOT, _BY_SPREADING, _BY_REPAIR = 0, 1, 2
+"""How a node has been reached by an event."""
 _BATCH = 2_000_000
 """Deliveries expected of the events that spread at one time, which bounds the memory of sets and receipts."""
 
@@ -94,15 +96,16 @@ def _spread_mail(
                 return spread.NO_SEEN
             m = order[q]
             event, what = mail.event[m], mail.what[m]
-            copy = mail.asks[m] == ASK and what in (COPY, ARC, REPAIR)
-            new = int(not spread.has_seen(seen, event, i))
-            answer = relay.receive(book, now, happenings, views, rules, i, own[i], mail, m, new, desk, out)
+            state = spread.known(seen, event, i)
+            answer = relay.receive(book, now, happenings, views, rules, i, own[i], mail, m, state, desk, out)
             if answer != spread.DONE:
                 return answer
-            new = int(copy and new != 0)
-            if new != 0:
-                spread.first_time(seen, event, i)
+            brings = mail.asks[m] == ASK and what in (COPY, ARC, REPAIR)
+            new = brings and state == spread.UNKNOWN
+            if new:
                 repair.remember(past, i, event, now.cycle)
+            if brings:
+                spread.note(seen, event, i, max(state, spread.HELD if what == REPAIR else spread.PASSED))
             if mail.asks[m] == ASK:
                 at = log.used[0]
                 log.event[at], log.row[at], log.sender[at], log.hop[at] = event, base + i, mail.sender[m], mail.hop[m]
@@ -234,16 +237,19 @@ class SpreadLane(Lane):
 
 
 def _rehashed(it: Seen) -> Seen:
-    wide = Seen(np.zeros(2 * it.slots.shape[0], np.uint64), np.zeros(1, np.int64))
-    pairs = it.slots[it.slots != 0] - np.uint64(1)
-    _insert_all(wide, (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64))
+    size = 2 * it.slots.shape[0]
+    wide = Seen(np.zeros(size, np.uint64), np.zeros(size, np.uint8), np.zeros(1, np.int64))
+    used = it.slots != 0
+    pairs = it.slots[used] - np.uint64(1)
+    event, row = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    _insert_all(wide, event, row, it.states[used])
     return wide
 
 
 @sweep
-def _insert_all(it: Seen, event: Numbers, row: Numbers) -> None:
+def _insert_all(it: Seen, event: Numbers, row: Numbers, state: Flags) -> None:
     for p in range(event.shape[0]):
-        spread.first_time(it, event[p], row[p])
+        spread.note(it, event[p], row[p], state[p])
 
 
 # ------------------------------------------------------------------------------------------------ while gossip stands still
@@ -315,9 +321,15 @@ def _tally(
                 high = middle
         if low == last or wanting[low] != node:
             sums.unwanted[event] += source != node
-        elif reached[low] == 0:
-            reached[low] = 1
-            sums.delivered[event] += 1
+        elif log.what[r] == REPAIR:
+            if reached[low] == _NOT:
+                reached[low] = _BY_REPAIR
+                sums.delivered[event] += 1
+                sums.repaired[event] += 1
+        elif reached[low] != _BY_SPREADING:
+            sums.delivered[event] += reached[low] == _NOT
+            sums.repaired[event] -= reached[low] == _BY_REPAIR
+            reached[low] = _BY_SPREADING
             sums.hops[event] += log.hop[r]
             sums.last_hop[event] = max(sums.last_hop[event], np.int64(log.hop[r]))
 
@@ -374,7 +386,7 @@ def _spread_batch(
         world.now, world.calendar, lane.sent, lane.frozen, lane.happenings = now, calendar, sent, False, happenings
         for name, states in views.items():
             world.lanes[name].state = states
-    local = _tallied(world, lane, wanting, which.shape[0], burden, mended=True)
+    local = _tallied(world, lane, wanting, which.shape[0], burden)
     for mine_column, column in zip(local, sums, strict=True):
         column[which] = mine_column
     lane.forget()
@@ -388,7 +400,7 @@ def _copied(state: Any) -> Any:  # noqa: ANN401
     return type(state)(*(column.copy() for column in state))
 
 
-def _tallied(world: World, lane: SpreadLane, wanting: Pairs, events: int, burden: Burden, *, mended: bool) -> Spread:
+def _tallied(world: World, lane: SpreadLane, wanting: Pairs, events: int, burden: Burden) -> Spread:
     local = _nothing(events)
     reached = np.zeros(wanting.members.shape[0], np.uint8)
     columns: list[Any] = [
@@ -396,8 +408,6 @@ def _tallied(world: World, lane: SpreadLane, wanting: Pairs, events: int, burden
     ]
     log = Receipts(*[*columns, np.array([columns[0].shape[0]])])
     order = np.argsort(log.tick, kind="stable")
-    if not mended:
-        order = order[log.what[order] != REPAIR]
     _tally(log, order, world.people.node, world.book.owner, wanting.offsets, wanting.members, reached, local, burden)
     local.wanted[:] = np.diff(wanting.offsets)
     np.add.at(burden.wanted, wanting.members, 1)
@@ -418,16 +428,13 @@ def publish_now(world: World, events: Events, which: Numbers) -> None:
     lane.hand_over(events, which, first)
 
 
-def tallied(world: World, ring: Rings, *, mended: bool = True) -> tuple[Spread, Burden]:
-    """What has become so far of all events published together with gossip, against the truth.
-
-    `mended` counts what repair brought; without it the answer is what spreading alone did.
-    """
+def tallied(world: World, ring: Rings) -> tuple[Spread, Burden]:
+    """What has become so far of all events published together with gossip, against the truth."""
     lane = world.lanes["spread"]
     assert isinstance(lane, SpreadLane)  # noqa: S101
     burden = Burden(*(np.zeros(int(world.people.node.max()) + 1, np.int64) for _ in Burden._fields))
     wanting = by_node(world.people, ring)
-    return _tallied(world, lane, wanting, ring.offsets.shape[0] - 1, burden, mended=mended), burden
+    return _tallied(world, lane, wanting, ring.offsets.shape[0] - 1, burden), burden
 
 
 def _part(ring: Rings, which: Numbers) -> Rings:

@@ -75,8 +75,10 @@ RECEIPTS: Final = _schema(
     hop=pa.int32(),
     wanted=pa.bool_(),
     duplicate=pa.bool_(),
+    repaired=pa.bool_(),
 )
-"""Event messages received: by which node and row, from which row (-1: the publisher), whether wanted, whether seen before."""
+"""Event messages received: by which node and row, from which row (-1: the publisher), whether wanted, whether seen before,
+whether repair sent it instead of spreading."""
 
 DELIVERIES: Final = _schema(
     "deliveries",
@@ -100,6 +102,7 @@ SPREADS: Final = _schema(
     last_hop=pa.int64(),
     hops=pa.int64(),
     control=pa.int64(),
+    repaired=pa.int64(),
 )
 """Receipts summed up by event, as in ``measure.delivery.Spread``: what is kept where every receipt would be too much."""
 

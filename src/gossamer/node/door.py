@@ -68,7 +68,7 @@ class Word:
     """What a frame says about an event."""
 
     what: int
-    """COPY, ARC, CLOSE, HINT or REPAIR, of ``protocol.spread``; CLOSE and HINT carry no payload."""
+    """COPY, ARC, CLOSE, HINT, REPAIR or SEEK, of ``protocol.spread``; CLOSE, HINT and SEEK carry no payload."""
     event: Event
     hop: int
     low: int = 0

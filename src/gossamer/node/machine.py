@@ -46,7 +46,7 @@ from gossamer.node.door import (
 from gossamer.node.peers import Peers, check_box, whole
 from gossamer.node.wired import benches
 from gossamer.protocol.fingerprint import of_rows
-from gossamer.protocol.spread import CLOSE, COPY, HINT, REPAIR
+from gossamer.protocol.spread import CLOSE, COPY, HINT, SEEK
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Now
 from gossamer.system.plan import Plan
 
@@ -258,7 +258,7 @@ class Machine:
             raise PeerError(f"a word about an event in a frame of {frame.layer} that asks {frame.asks}")
         self._check_event(word.event)
         fits = whole(word.low, _KEYS) and whole(word.high, _KEYS) and whole(word.hop, _MOST_HOPS)
-        if not (fits and whole(word.what, REPAIR + 1)):
+        if not (fits and whole(word.what, SEEK + 1)):
             raise PeerError(f"what {word.what!r}, hop {word.hop!r} and an arc {word.low!r} to {word.high!r} are no word's")
         expected = _ENTRIES_OF.get(word.what, (0,))
         if len(frame.who) not in expected:

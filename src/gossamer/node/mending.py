@@ -157,10 +157,10 @@ def _numbered(memory: Memory, letters: list[Letter]) -> tuple[list[Event | None]
     return events, numbers
 
 
-def _seen(seen: dict[int, None], numbers: dict[int, int]) -> Seen:
-    """Which of the events of a turn the row has seen before."""
-    those = [number for key, number in numbers.items() if key in seen]
+def _seen(seen: dict[int, int], numbers: dict[int, int]) -> Seen:
+    """How far the row is with the events of a turn."""
+    those = [(number, seen[key]) for key, number in numbers.items() if key in seen]
     it = spread.seen(len(those))
-    for number in those:
-        spread.first_time(it, number, 0)
+    for number, state in those:
+        spread.note(it, number, 0, state)
     return it

@@ -50,15 +50,15 @@ class Memory:
 
 
 class Had:
-    """The events a row has had, by key, oldest first."""
+    """How far a row is with the events it has had, by key, oldest first; and the latest of them."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, None] = {}
+        self.seen: dict[int, int] = {}
         self.kept: dict[int, Event] = {}
 
-    def add(self, event: Event) -> None:
-        """One more."""
-        self.seen[event.key], self.kept[event.key] = None, event
+    def add(self, event: Event, state: int) -> None:
+        """One more, or further with one."""
+        self.seen[event.key], self.kept[event.key] = state, event
         if len(self.seen) > MOST_SEEN:
             del self.seen[next(iter(self.seen))]
         if len(self.kept) > MOST_KEPT:
@@ -100,27 +100,26 @@ class SpreadBench(Bench):
         self._out.used[0] = 0
         for m, (letter, word) in enumerate(zip(letters, words, strict=True)):
             copy, kept = word.what in _COPIES, word.event.key in had.kept
-            new = word.event.key not in had.seen if copy else not kept
+            state = had.seen.get(word.event.key, spread.UNKNOWN) if copy or kept else spread.UNKNOWN
             if kept or word.what != spread.HINT or letter.asks != ASK:  # else there is word of one to whom we cannot pass it on
-                self._receive(book, now, told, row, mail, m, new=new)
-            new = new and copy and letter.asks == ASK
-            if new:
-                had.add(word.event)
-                if memory is not None:
-                    memory.keep(word.event, now)
+                self._receive(book, now, told, row, mail, m, state)
+            brings = copy and letter.asks == ASK
+            new = brings and state == spread.UNKNOWN
+            if new and memory is not None:
+                memory.keep(word.event, now)
+            if brings:
+                had.add(word.event, max(state, spread.HELD if word.what == spread.REPAIR else spread.PASSED))
             if letter.asks == ASK:
                 row.receipts.append(Receipt(letter.peer, word, new))
         return [self._read(m, had, words, now) for m in range(int(self._out.used[0]))]
 
     def _receive(
-        self, book: Book, now: Now, told: spread.Happenings, row: Self, mail: spread.Copies, m: int, *, new: bool
+        self, book: Book, now: Now, told: spread.Happenings, row: Self, mail: spread.Copies, m: int, state: int
     ) -> None:
-        """Deal with one message until it is through. `new`: of a copy, that it is the first; else, that we have none."""
+        """Deal with one message until it is through. `state`: how far we are with its event."""
         at: Any = np.int32(m)
         while True:
-            lacks = relay.receive(
-                book, now, told, views(row), self._rules, 0, row.own, mail, at, int(new), self._desk, self._out
-            )
+            lacks = relay.receive(book, now, told, views(row), self._rules, 0, row.own, mail, at, state, self._desk, self._out)
             if lacks == spread.DONE:
                 return
             if lacks == arcs.NO_DESK:

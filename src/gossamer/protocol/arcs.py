@@ -8,7 +8,8 @@ allows.
 There is no redundancy, so three additions belong to the mode. *Check*: the next one up gets the gap back to its sender as
 part of its arc, and may know of somebody there; free. *Close*: the last of a part tells the next one beyond it, who may know
 of somebody in between and answers with a hint; a small message. *Fail-over*: a part whose receiver is dead goes whole to
-another inside it.
+another inside it; where none is known, those inside are sought from the far side: somebody beyond the gap is asked, passes the
+question on to the one it knows nearest to the gap's near end, and so on, until one is met that has not had the event.
 """
 
 from __future__ import annotations
@@ -24,16 +25,32 @@ from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, same_peer
 from gossamer.protocol.fingers import Fingers
 from gossamer.protocol.links import Links
-from gossamer.protocol.spread import ARC, CLOSE, DONE, HINT, NO_MAIL, Copies, Happenings, next_down, next_up, write
+from gossamer.protocol.spread import ARC, CLOSE, DONE, HINT, NO_MAIL, SEEK, Copies, Happenings, next_down, next_up, write
 from gossamer.protocol.vicinity import Near
 
-__all__ = ["DOWN", "NO_DESK", "UP", "Desk", "answer_close", "ask_beyond", "bounced", "cover", "desk", "follow_hint", "whole"]
+__all__ = [
+    "DOWN",
+    "NO_DESK",
+    "UP",
+    "Desk",
+    "answer_close",
+    "ask_beyond",
+    "bounced",
+    "cover",
+    "desk",
+    "follow_hint",
+    "go_on",
+    "step_around",
+    "whole",
+]
 
 NO_DESK = 3
 """Too many candidates for the desk; nothing has changed."""
 
 UP, DOWN = np.uint64(0), np.uint64(1)
-"""Which way the one looks who asks whether somebody lies in between."""
+"""Which way the one looks who asks whether somebody lies in between; which way a search goes."""
+_FIRST, _SOUGHT = np.uint64(2), np.uint64(4)
+"""Beside the way: the first step of a search, across the gap; a hint that answers one."""
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
@@ -260,14 +277,30 @@ def answer_close(
 
 @kernel
 def follow_hint(
-    book: Book, happenings: Happenings, own: int, sender: int, other: int, event: int, hop: int, way: np.uint64, out: Copies
+    book: Book,
+    happenings: Happenings,
+    own: int,
+    sender: int,
+    other: int,
+    event: int,
+    hop: int,
+    way: np.uint64,
+    end: np.uint64,
+    out: Copies,
 ) -> int:
     """Somebody knows of one between us and it who wants the event: that one gets the arc between us."""
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
-    if hop < _MOST_HOPS and matches(book.wants, other, happenings.points[event]):
-        low, high = (own, sender) if way == UP else (sender, own)
-        write(out, own, other, ARC, event, hop + 1, book.key[low], book.key[high] - _1, NONE)
+    if hop >= _MOST_HOPS or not matches(book.wants, other, happenings.points[event]):
+        return DONE
+    low, high = (book.key[own], book.key[sender] - _1) if way & DOWN == UP else (book.key[sender], book.key[own] - _1)
+    if way & _SOUGHT != _0:  # the gap, up to it; from us to the gap's end where it was asked by one who went towards that
+        up = way & DOWN == UP
+        if way & _FIRST != _0:
+            low, high = (book.key[other] - _1, end) if up else (end - _1, book.key[other])
+        else:
+            low, high = (book.key[own], end) if up else (end - _1, book.key[own] - _1)
+    write(out, own, other, ARC, event, hop + 1, low, high, NONE)
     return DONE
 
 
@@ -303,7 +336,6 @@ def bounced(
     fingers: Fingers,
     i: int,
     own: int,
-    dead: int,
     event: int,
     hop: int,
     low: np.uint64,
@@ -313,7 +345,7 @@ def bounced(
 ) -> int:
     """The one who was to see to an arc is dead, and forgotten: give the arc whole to the one nearest to its middle.
 
-    Where nobody is known inside, the next one beyond, as seen from here, may know somebody.
+    Where nobody is known inside, those inside are sought from beyond.
     """
     known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
     if known > desk.handles.shape[0]:
@@ -333,8 +365,111 @@ def bounced(
                 best, least = c, away
     if best != NONE:
         write(out, own, desk.handles[best], ARC, event, hop, low, high, NONE)
-    elif up != 0:
-        ask_beyond(book, happenings, links, i, own, dead, event, hop + 1, high - key, UP, out)
     else:
-        ask_beyond(book, happenings, links, i, own, dead, event, hop + 1, low - key + _1, DOWN, out)
+        end = low + _1 if up != 0 else high
+        ask_across(book, happenings, links, near, sample, fingers, i, own, event, hop, up, far_end, end, desk, out)
     return DONE
+
+
+@kernel
+def ask_across(
+    book: Book,
+    happenings: Happenings,
+    links: Links,
+    near: Near,
+    sample: Samples,
+    fingers: Fingers,
+    i: int,
+    own: int,
+    event: int,
+    hop: int,
+    up: int,
+    beyond: np.uint64,
+    end: np.uint64,
+    desk: Desk,
+    out: Copies,
+) -> int:
+    """Begin a search: ask the first one known beyond a distance, on the far side of a gap, to go towards the gap's near end."""
+    if hop >= _MOST_HOPS:
+        return DONE
+    count = _gather(book, happenings.points[event], links, near, sample, fingers, i, own, up, ~_0, desk)
+    for c in range(count):
+        if desk.apart[c] > beyond:
+            way = DOWN if up != 0 else UP
+            write(out, own, desk.handles[c], SEEK, event, hop + 1, way | _FIRST, end, NONE)
+            break
+    return DONE
+
+
+@kernel
+def go_on(
+    book: Book,
+    happenings: Happenings,
+    links: Links,
+    near: Near,
+    sample: Samples,
+    fingers: Fingers,
+    i: int,
+    own: int,
+    source: int,
+    event: int,
+    hop: int,
+    way: np.uint64,
+    end: np.uint64,
+    held: int,
+    desk: Desk,
+    out: Copies,
+) -> int:
+    """Go on with a search: to the one known nearest to the gap's near end; or say that we are one who was missed.
+
+    source : int     who asks us
+    way    : uint64  which way the search goes, and whether this is its first step
+    end    : uint64  the last key of the gap, that way
+    """
+    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
+    if known > desk.handles.shape[0]:
+        return NO_DESK
+    if out.used[0] + 1 > out.to.shape[0]:
+        return NO_MAIL
+    if hop >= _MOST_HOPS:
+        return DONE
+    if held == 0:
+        write(out, own, source, HINT, event, hop, way | _SOUGHT, end, own)
+        return DONE
+    key, up = book.key[own], int(way & DOWN == UP)
+    reach = end - key if up != 0 else key - end
+    count = _gather(book, happenings.points[event], links, near, sample, fingers, i, own, up, reach, desk)
+    if count > 0:
+        write(out, own, desk.handles[count - 1], SEEK, event, hop + 1, way & DOWN, end, NONE)
+    return DONE
+
+
+@kernel
+def step_around(
+    book: Book,
+    happenings: Happenings,
+    links: Links,
+    near: Near,
+    sample: Samples,
+    fingers: Fingers,
+    i: int,
+    own: int,
+    dead: int,
+    event: int,
+    hop: int,
+    way: np.uint64,
+    end: np.uint64,
+    desk: Desk,
+    out: Copies,
+) -> int:
+    """The one asked in a search is dead, and forgotten: ask the next best."""
+    if way & _FIRST == _0:
+        return go_on(book, happenings, links, near, sample, fingers, i, own, NONE, event, hop - 1, way, end, 1, desk, out)
+    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
+    if known > desk.handles.shape[0]:
+        return NO_DESK
+    if out.used[0] + 1 > out.to.shape[0]:
+        return NO_MAIL
+    up = int(way & DOWN != UP)  # we stand on the other side of the gap, and look across
+    beyond = book.key[dead] - book.key[own] if up != 0 else book.key[own] - book.key[dead]
+    return ask_across(book, happenings, links, near, sample, fingers, i, own, event, hop - 1, up, beyond, end, desk, out)

@@ -12,7 +12,7 @@ from gossamer.arrays import NONE
 from gossamer.jit import tiny
 from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, PASSED, UNKNOWN, Copies, Happenings
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, PASSED, SEEK, UNKNOWN, Copies, Happenings
 from gossamer.protocol.view import ASK, Now
 
 __all__ = ["Rules", "Views", "forget", "receive", "rules"]
@@ -101,6 +101,12 @@ def _turned_back(
     if mail.what[m] == ARC:
         forget(book, views, i, own, dead)
         return arcs.bounced(
+            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, event, hop,
+            mail.low[m], mail.high[m], desk, out,
+        )  # fmt: skip
+    if mail.what[m] == SEEK:
+        forget(book, views, i, own, dead)
+        return arcs.step_around(
             book, happenings, views.links, views.near, views.sample, views.fingers, i, own, dead, event, hop,
             mail.low[m], mail.high[m], desk, out,
         )  # fmt: skip
@@ -133,7 +139,7 @@ def receive(
     if mail.asks[m] != ASK:
         return _turned_back(book, happenings, views, rules, i, own, mail, m, desk, out)
     if what in (COPY, ARC):
-        if state == PASSED:
+        if what == COPY and state == PASSED:  # an arc is seen to all the same: nobody else has been given it
             return spread.DONE
         return _pass_on(book, now, happenings, views, rules, i, own, mail, m, desk, out)
     if what == CLOSE:
@@ -153,6 +159,11 @@ def receive(
         )
     if what == HINT:
         return arcs.follow_hint(
-            book, happenings, own, mail.sender[m], mail.other[m], mail.event[m], mail.hop[m], mail.low[m], out
+            book, happenings, own, mail.sender[m], mail.other[m], mail.event[m], mail.hop[m], mail.low[m], mail.high[m], out
         )
+    if what == SEEK:
+        return arcs.go_on(
+            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, mail.sender[m], mail.event[m],
+            mail.hop[m], mail.low[m], mail.high[m], int(state != UNKNOWN), desk, out,
+        )  # fmt: skip
     return spread.DONE

@@ -33,6 +33,7 @@ __all__ = [
     "NO_SEEN",
     "PASSED",
     "REPAIR",
+    "SEEK",
     "UNKNOWN",
     "Copies",
     "Happenings",
@@ -49,9 +50,9 @@ __all__ = [
     "write",
 ]
 
-COPY, ARC, CLOSE, HINT, REPAIR = 0, 1, 2, 3, 4
+COPY, ARC, CLOSE, HINT, REPAIR, SEEK = 0, 1, 2, 3, 4, 5
 """What travels for an event: a copy of it; a copy with an arc to cover; word that nobody lies between; word of one who does;
-a copy that was missed."""
+a copy that was missed; a search for those in an arc whose receiver is dead."""
 
 UNKNOWN, HELD, PASSED = 0, 1, 2
 """How far a row is with an event: it has not had it; repair brought it, so it has yet to do its part when spreading asks it
@@ -77,14 +78,12 @@ class Params:
     """Arcs: whether the last of an arc tells the next one beyond, who may know of somebody in between."""
     fail_over: bool = True
     """Whether a copy that could not be handed over goes to the next one known."""
-    calm_cycles: int = 0
-    """Arcs: a row whose ring links changed within so many cycles spreads the papers' way."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, naming the setting."""
         if self.mode not in MODES:
             raise ValueError(f"mode: {self.mode!r}; expected one of {', '.join(MODES)}")
-        for name, low, high in (("shortcuts", 0, 16), ("fanout", 2, 32), ("calm_cycles", 0, 1000)):
+        for name, low, high in (("shortcuts", 0, 16), ("fanout", 2, 32)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name}: {getattr(self, name)}; expected {low}..{high}")
 
@@ -108,7 +107,7 @@ class Copies(NamedTuple):
     asks: Flags
     """(M,) uint8: ASK, or BOUNCE when it came back."""
     what: Flags
-    """(M,) uint8: COPY, ARC, CLOSE or HINT."""
+    """(M,) uint8: COPY, ARC, CLOSE, HINT, REPAIR or SEEK."""
     event: Counts
     """(M,) int32."""
     hop: Counts

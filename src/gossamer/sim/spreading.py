@@ -17,7 +17,7 @@ from gossamer.jit import sweep
 from gossamer.measure.delivery import Spread
 from gossamer.protocol import arcs, cyclon, fingers, relay, repair, spread, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, REPAIR, Copies, Happenings, Seen, empty_copies
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, REPAIR, SEEK, Copies, Happenings, Seen, empty_copies
 from gossamer.protocol.view import ASK, Now
 from gossamer.scenario.workload import Events
 from gossamer.sim.lanes import Lane, joined, taken
@@ -46,7 +46,7 @@ class Receipts(NamedTuple):
     """(M,) int32: from whom, by handle; NONE for the publisher."""
     hop: Counts
     what: Flags
-    """(M,) uint8: COPY, ARC, CLOSE or HINT."""
+    """(M,) uint8: COPY, ARC, CLOSE, HINT, REPAIR or SEEK."""
     new: Flags
     """(M,) uint8: whether the row sees the event for the first time."""
     tick: Numbers
@@ -301,7 +301,7 @@ def _tally(
         event, row = log.event[r], log.row[r]
         node = node_of_row[row]
         source = NONE if log.sender[r] == NONE else node_of_row[owner[log.sender[r]]]
-        if log.what[r] == CLOSE or log.what[r] == HINT:
+        if log.what[r] in (CLOSE, HINT, SEEK):
             if source != node:
                 sums.control[event] += 1
                 burden.control[source] += 1

@@ -18,7 +18,7 @@ __all__ = ["EVENT", "EXCHANGE", "Layer", "Plan", "override"]
 EXCHANGE: Mapping[str, str] = MappingProxyType({"ask": "reply", "answer": "merge", "bounce": "drop"})
 """The messages of a protocol of exchanges, and the moves they meet."""
 EVENT: Mapping[str, str] = MappingProxyType(
-    {"copy": "forward", "arc": "cover", "close": "answer_close", "hint": "follow_hint", "bounce": "bounced"}
+    {"copy": "forward", "arc": "cover", "close": "answer_close", "hint": "follow_hint", "seek": "go_on", "bounce": "bounced"}
 )
 """The messages about events, and the moves they meet."""
 

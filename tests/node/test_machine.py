@@ -34,7 +34,7 @@ from gossamer.node.door import (
     Word,
 )
 from gossamer.node.machine import MOST_PAYLOAD, Machine
-from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, REPAIR
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, REPAIR, SEEK
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE
 from tests.node.machines import ATTRIBUTES, HERE, TICKS, ask, box, frames, lived, machine, peer
 from tests.parity.drivers import Machines, setting
@@ -98,7 +98,7 @@ BAD: dict[str, Frame] = {
     "a word among samples": replace(SWAP, word=word(COPY)),
     "no word about an event": replace(COPIED, word=None),
     "a word in an answer": replace(COPIED, asks=ANSWER),
-    "a word of no kind": replace(COPIED, word=word(REPAIR + 1)),
+    "a word of no kind": replace(COPIED, word=word(SEEK + 1)),
     "a word less than a copy": replace(COPIED, word=word(-1)),
     "hops back": replace(COPIED, word=word(COPY, hop=-1)),
     "hops for ever": replace(COPIED, word=word(COPY, hop=1 << 20)),

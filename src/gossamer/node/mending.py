@@ -114,15 +114,15 @@ class RepairBench(Bench):
     def _reply(
         self, book: Book, now: Now, told: Happenings, past: repair.History, seen: Seen, row: Self, mail: Parcels, m: int
     ) -> int:
-        window = self.params.window_cycles
-        return repair.reply(book, now, told, past, seen, 0, row.own, mail, m, window, self._out, self._copies)
+        rest, window = self.params.rest_cycles, self.params.window_cycles
+        return repair.reply(book, now, told, past, seen, 0, row.own, mail, m, rest, window, self._out, self._copies)
 
     def _merge(self, past: repair.History, row: Self, mail: Parcels, m: int) -> int:
         return repair.merge(past, 0, row.own, mail, m, self._copies)
 
     def _request(self, book: Book, now: Now, told: Happenings, past: repair.History, row: Self, n: int) -> int:
-        links, window = row.states["rings"], self.params.window_cycles
-        return repair.request(book, now, told, past, links, 0, row.own, n, window, self._out)
+        it, rest, window = views(row), self.params.rest_cycles, self.params.window_cycles
+        return repair.request(book, now, told, past, it.links, it.fingers, 0, row.own, n, rest, window, self._out)
 
     def _make(self, move: Callable[[], int]) -> None:
         """Make a move until it is through, with twice the room each time it lacks some."""

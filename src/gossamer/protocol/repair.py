@@ -1,8 +1,9 @@
 """What did not arrive is fetched: ring neighbours tell each other what they hold, and each pulls what it lacks.
 
-A row remembers the latest events it has had. Every cycle it sends a few random ring neighbours a *digest*: the events of late
-that the reader wants, by number. The reader answers with those it lacks, which are then sent; and what it holds that the
-writer wants and did not list, it sends at once. So a digest mends both ways. An event fetched so is not passed on: it will
+A row remembers the latest events it has had. Every cycle it sends a few random ring neighbours or fingers a *digest*: the
+events of late that the reader wants, by number. The reader answers with those it lacks, which are then sent; and what it holds
+that the writer wants and did not list, it sends at once. Fingers matter: where a whole arc was missed, ring neighbours would
+close it from its ends alone, a few a cycle. So a digest mends both ways. An event fetched so is not passed on: it will
 stand in the next digests. But who is asked to spread it afterwards does so: an arc has nobody else to see to it.
 """
 
@@ -16,8 +17,9 @@ import numpy as np
 from gossamer.arrays import NONE, Counts, Cycles
 from gossamer.draws import Purpose, below, draw
 from gossamer.interest.ask import matches
-from gossamer.jit import kernel
+from gossamer.jit import kernel, tiny
 from gossamer.protocol.descriptor import Book, age
+from gossamer.protocol.fingers import Fingers
 from gossamer.protocol.links import Links
 from gossamer.protocol.spread import DONE, NO_MAIL, REPAIR, UNKNOWN, Copies, Happenings, Seen, known, write
 from gossamer.protocol.view import ANSWER, ASK, Now, Parcels
@@ -35,10 +37,17 @@ class Params:
     """Cycles an event stays in digests. A guess: repair that takes longer has failed for another reason."""
     partners: int = 3
     """Digests a row sends in a cycle."""
+    rest_cycles: int = 2
+    """Cycles an event is left to spreading before it stands in digests, for what is on its way is not missed. A guess."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, naming the setting."""
-        for name, low, high in (("history", 1, 65_536), ("window_cycles", 1, 30_000), ("partners", 0, 64)):
+        for name, low, high in (
+            ("history", 1, 65_536),
+            ("window_cycles", 1, 30_000),
+            ("partners", 0, 64),
+            ("rest_cycles", 0, 1000),
+        ):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name}: {getattr(self, name)}; expected {low}..{high}")
 
@@ -71,6 +80,26 @@ def remember(it: History, i: int, event: int, cycle: int) -> None:
         it.turn[i] = (at + 1) % size
 
 
+@tiny
+def _partner(book: Book, now: Now, links: Links, fingers: Fingers, i: int, own: int, n: int) -> int:
+    """A random one of the row's links and fingers, or NONE."""
+    known = links.size[i]
+    for k in range(fingers.handles.shape[1]):
+        known += fingers.handles[i, k] != NONE
+    if known == 0:
+        return NONE
+    place = below(draw(now.seed, book.key[own], now.cycle, Purpose.REPAIR_PARTNER, n), known)
+    if place < links.size[i]:
+        return int(links.handles[links.start[i] + place])
+    place -= links.size[i]
+    for k in range(fingers.handles.shape[1]):
+        if fingers.handles[i, k] != NONE:
+            if place == 0:
+                return int(fingers.handles[i, k])
+            place -= 1
+    return NONE
+
+
 @kernel
 def request(
     book: Book,
@@ -78,25 +107,26 @@ def request(
     happenings: Happenings,
     it: History,
     links: Links,
+    fingers: Fingers,
     i: int,
     own: int,
     n: int,
+    rest_cycles: int,
     window_cycles: int,
     out: Parcels,
 ) -> int:
-    """Send the n-th digest of this cycle to a random link."""
+    """Send the n-th digest of this cycle to a random link or finger."""
     m = out.used[0]
     if m >= out.to.shape[0] or out.start[m] + it.events.shape[1] > out.handles.shape[0]:
         return NO_MAIL
-    if links.size[i] == 0:
+    reader, at = _partner(book, now, links, fingers, i, own, n), out.start[m]
+    if reader == NONE:
         return DONE
-    bits = draw(now.seed, book.key[own], now.cycle, Purpose.REPAIR_PARTNER, n)
-    reader, at = links.handles[links.start[i] + below(bits, links.size[i])], out.start[m]
     for h in range(it.events.shape[1]):
         event = it.events[i, h]
         if (
             event != NONE
-            and age(it.when[i, h], now.cycle) <= window_cycles
+            and rest_cycles <= age(it.when[i, h], now.cycle) <= window_cycles
             and matches(book.wants, reader, happenings.points[event])
         ):
             out.handles[at], out.born[at] = event, it.when[i, h]
@@ -118,6 +148,7 @@ def reply(
     own: int,
     mail: Parcels,
     m: int,
+    rest_cycles: int,
     window_cycles: int,
     out: Parcels,
     copies: Copies,
@@ -141,7 +172,7 @@ def reply(
         event = it.events[i, h]
         if (
             event == NONE
-            or age(it.when[i, h], now.cycle) > window_cycles
+            or not rest_cycles < age(it.when[i, h], now.cycle) <= window_cycles
             or not matches(book.wants, writer, happenings.points[event])
         ):
             continue

@@ -14,7 +14,6 @@ from gossamer.arrays import Flags, Handles, Numbers, Offsets
 from gossamer.jit import sweep
 from gossamer.protocol import alive, repair, spread
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.links import Links
 from gossamer.protocol.relay import Views
 from gossamer.protocol.spread import Copies, Happenings, Seen, empty_copies
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Mail, Now, Parcels, empty_parcels
@@ -152,6 +151,7 @@ def _repair_mail(
     mail: Parcels,
     first: Offsets,
     order: Handles,
+    rest_cycles: int,
     window_cycles: int,
     out: Parcels,
     copies: Copies,
@@ -163,7 +163,9 @@ def _repair_mail(
             done[0], done[1] = i, q
             m, answer = order[q], spread.DONE
             if mail.asks[m] == ASK:
-                answer = repair.reply(book, now, happenings, it, seen, i, own[i], mail, m, window_cycles, out, copies)
+                answer = repair.reply(
+                    book, now, happenings, it, seen, i, own[i], mail, m, rest_cycles, window_cycles, out, copies
+                )
             elif mail.asks[m] == ANSWER:
                 answer = repair.merge(it, i, own[i], mail, m, copies)
             if answer != spread.DONE:
@@ -179,10 +181,11 @@ def _repair_timers(
     now: Now,
     happenings: Happenings,
     it: repair.History,
-    links: Links,
+    views: Views,
     own: Handles,
     due: Flags,
     partners: int,
+    rest_cycles: int,
     window_cycles: int,
     out: Parcels,
     done: Numbers,
@@ -192,7 +195,9 @@ def _repair_timers(
         if due[i] == 0:
             continue
         for n in range(done[1], partners):
-            answer = repair.request(book, now, happenings, it, links, i, own[i], n, window_cycles, out)
+            answer = repair.request(
+                book, now, happenings, it, views.links, views.fingers, i, own[i], n, rest_cycles, window_cycles, out
+            )
             if answer != spread.DONE:
                 done[0], done[1] = i, n
                 return answer
@@ -249,18 +254,18 @@ class RepairLane(Lane):
         while (
             _repair_mail(
                 self.world.book, now, lane.happenings, self.state[b], lane.state[b], block.own, mail, first[block.at :], order,
-                self.params.window_cycles, out[b], copies[b], done,
+                self.params.rest_cycles, self.params.window_cycles, out[b], copies[b], done,
             )
             != spread.DONE
         ):  # fmt: skip
             self._widen(b, out, copies)
 
     def _ask(self, block: Block, now: Now, out: list[Parcels]) -> None:
-        b, lanes, done = block.number, self.world.lanes, np.zeros(2, np.int64)
+        b, views, done = block.number, self.world.views(block), np.zeros(2, np.int64)
         while (
             _repair_timers(
-                self.world.book, now, self._events.happenings, self.state[b], lanes["rings"].state[b], block.own, block.due,
-                self.params.partners, self.params.window_cycles, out[b], done,
+                self.world.book, now, self._events.happenings, self.state[b], views, block.own, block.due,
+                self.params.partners, self.params.rest_cycles, self.params.window_cycles, out[b], done,
             )
             != spread.DONE
         ):  # fmt: skip

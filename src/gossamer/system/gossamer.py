@@ -1,7 +1,8 @@
 """gossamer: all of it, with everything we know better; what the live node runs.
 
 Sub-2-Sub in its better form, with events delegated by arcs instead of flooded along ring and shortcuts, which needs fingers
-on long rings and fails over to whoever is known next.
+on long rings and fails over to whoever is known next. Ring views are two deep: where one in ten nodes is gone at once, a lone
+neighbour hides whoever lies behind it too often (docs/papers/beyond.md).
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ def plan(form: str = "better") -> Plan:
             Layer(
                 name="alive", params=alive.Params(), reads=("rings", "vicinity", "cyclon", "fingers"), timer="listen", mail={}
             ),
-            Layer(name="repair", params=repair.Params(), reads=("spread", "rings")),
+            Layer(name="repair", params=repair.Params(), reads=("spread", "rings", "fingers")),
             Layer(
                 name="rings",
-                params=rings.Params(in_turn=True, haste=8, stray=0.2, samples_too=False),
+                params=rings.Params(depth=2, in_turn=True, haste=8, stray=0.2, samples_too=False),
                 reads=("vicinity", "cyclon"),
             ),
             Layer(name="fingers", params=fingers.Params(), reads=("vicinity", "cyclon"), timer="learn", mail={}),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gossamer.arrays import NONE
 from gossamer.interest.ask import Interests
-from gossamer.protocol import links
+from gossamer.protocol import links, selection
 from gossamer.protocol.descriptor import Book
 
 
@@ -39,15 +39,15 @@ class View:
     def __init__(self, book: Book, own: int, depth: int) -> None:
         self.book, self.own, self.depth = book, own, depth
         self.state = links.links(1)
-        self.desk = links.desk(book.wants.boxes.shape[2], 64, 4096)
+        self.desk = selection.desk(book.wants.boxes.shape[2], 64, 4096)
 
     def learn(self, handles: list[int], born: int = 0) -> View:
         """Select out of what is there and these."""
         fresh = 0
         for handle in handles:
             fresh = links.consider(self.book, self.state, 0, self.own, handle, np.uint16(born), self.desk, fresh)
-        while (lacks := links.settle(self.book, self.state, 0, self.own, fresh, self.depth, self.desk)) != links.DONE:
-            assert lacks == links.NO_ARENA
+        while (lacks := links.settle(self.book, self.state, 0, self.own, fresh, self.depth, self.desk)) != selection.DONE:
+            assert lacks == selection.NO_ARENA
             self.state = links.widen(self.state)
         return self
 

@@ -11,7 +11,7 @@ from gossamer.arrays import NONE
 from gossamer.interest.ask import Interests
 from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.spread import ARC, CLOSE, COPY, DONE, HINT, Copies, Happenings, empty_copies
+from gossamer.protocol.spread import ARC, CLOSE, COPY, DONE, HINT, SEEK, Copies, Happenings, empty_copies
 from gossamer.protocol.view import Now
 
 CIRCLE = 2**64
@@ -159,33 +159,98 @@ def test_who_knows_of_somebody_in_between_says_so_or_sees_to_it(way: np.uint64) 
 
 
 def test_a_hint_is_followed_to_whoever_wants_the_event() -> None:
-    it = Known([100, 300, 200, 250], [0, 0, 0, 1])
-    arcs.follow_hint(it.book, it.happenings, 0, 1, 2, 0, 5, arcs.UP, it.out)
+    it, nowhere = Known([100, 300, 200, 250], [0, 0, 0, 1]), np.uint64(0)
+    arcs.follow_hint(it.book, it.happenings, 0, 1, 2, 0, 5, arcs.UP, nowhere, it.out)
     assert [(m["what"], m["to"], m["low"], m["high"], m["hop"]) for m in written(it.out)] == [(ARC, 2, 100, 299, 6)]
-    arcs.follow_hint(it.book, it.happenings, 0, 1, 3, 0, 5, arcs.UP, it.out)
-    arcs.follow_hint(it.book, it.happenings, 0, 1, 2, 0, 200, arcs.UP, it.out)
+    arcs.follow_hint(it.book, it.happenings, 0, 1, 3, 0, 5, arcs.UP, nowhere, it.out)
+    arcs.follow_hint(it.book, it.happenings, 0, 1, 2, 0, 200, arcs.UP, nowhere, it.out)
     assert written(it.out) == []
 
 
-def bounced(it: Known, dead: int, low: int, high: int) -> list[dict[str, int]]:
+def bounced(it: Known, low: int, high: int) -> list[dict[str, int]]:
     book, told, ends = it.book, it.happenings, (np.uint64(low), np.uint64(high))
-    answer = arcs.bounced(
-        book, told, it.links, it.near, it.sample, it.fingers, 0, 0, dead, 0, 3, ends[0], ends[1], it.desk, it.out
-    )
+    answer = arcs.bounced(book, told, it.links, it.near, it.sample, it.fingers, 0, 0, 0, 3, ends[0], ends[1], it.desk, it.out)
     assert answer == DONE
     return written(it.out)
 
 
-def test_the_arc_of_one_found_dead_goes_whole_to_another_inside_or_the_next_beyond_is_asked() -> None:
-    it = Known([100, 200, 240, 290, 400], [0, 0, 0, 0, 0])
+def test_the_arc_of_one_found_dead_goes_whole_to_another_inside_or_those_inside_are_sought_from_beyond() -> None:
+    it = Known([100, 200, 240, 290, 400, 900], [0, 0, 0, 0, 0, 0])
     it.link([2, 3, 4])
-    assert [(m["what"], m["to"], m["low"], m["high"], m["hop"]) for m in bounced(it, 1, 150, 300)] == [(ARC, 2, 150, 300, 3)]
+    assert [(m["what"], m["to"], m["low"], m["high"], m["hop"]) for m in bounced(it, 150, 300)] == [(ARC, 2, 150, 300, 3)]
     it.link([3, 4])
-    assert [(m["what"], m["to"]) for m in bounced(it, 1, 150, 300)] == [(ARC, 3)]
-    it.link([4])
-    assert [(m["what"], m["to"], m["other"], m["low"]) for m in bounced(it, 1, 150, 300)] == [(CLOSE, 4, 1, int(arcs.UP))]
+    assert [(m["what"], m["to"]) for m in bounced(it, 150, 300)] == [(ARC, 3)]
+    it.link([5])
+    it.near.handles[0, 0] = 4  # whoever is nearest behind the gap, in whatever view
+    across = (SEEK, 4, int(arcs.DOWN | arcs._FIRST), 151)
+    assert [(m["what"], m["to"], m["low"], m["high"]) for m in bounced(it, 150, 300)] == [across]
+    it.near.handles[0, 0] = NONE
     it.link([])
-    assert bounced(it, 1, 150, 300) == []
+    assert bounced(it, 150, 300) == []
+
+
+def sought(it: Known, way: np.uint64, end: int, *, held: int = 1, hop: int = 5) -> list[dict[str, int]]:
+    """What row 0 writes when row 1 asks it to go on with a search."""
+    views = (it.links, it.near, it.sample, it.fingers)
+    answer = arcs.go_on(it.book, it.happenings, *views, 0, 0, 1, 0, hop, way, np.uint64(end), held, it.desk, it.out)
+    assert answer == DONE
+    return written(it.out)
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_a_search_goes_to_whoever_is_nearest_to_the_end_of_the_gap_and_not_beyond(up: bool) -> None:  # noqa: FBT001
+    way, sign = (arcs.UP, 1) if up else (arcs.DOWN, -1)
+    it = Known([1000, 500, *(1000 + sign * n for n in (100, 200, 300, 150))], [0, 0, 0, 0, 0, 1])
+    it.link([2, 4, 5])
+    it.near.handles[0, 0] = 3
+    first = way | arcs._FIRST
+    assert [(m["what"], m["to"], m["low"], m["hop"]) for m in sought(it, first, 1000 + sign * 250)] == [(SEEK, 3, int(way), 6)]
+    assert [m["to"] for m in sought(it, way, 1000 + sign * 300)] == [4]
+    assert sought(it, way, 1000 + sign * 50) == []
+    assert sought(it, way, 1000 + sign * 250, hop=200) == []
+
+
+@given(peers(), st.integers(0, 3), st.integers(1, CIRCLE // 2))
+def test_every_step_of_a_search_is_nearer_to_its_end(it: Known, way: int, length: int) -> None:
+    up = way & 1 == int(arcs.UP)
+    end = (it.keys[0] + length if up else it.keys[0] - length) % CIRCLE
+    found = sought(it, np.uint64(way), end)
+    between = {
+        handle for handle in everybody(it) if 0 < (it.offset(handle) if up else CIRCLE - it.offset(handle)) <= length
+    } - {0}
+    assert bool(found) == bool(between)
+    for message in found:
+        assert message["to"] == max(between, key=lambda handle: it.offset(handle) if up else CIRCLE - it.offset(handle))
+
+
+def test_who_is_sought_says_so_and_gets_what_is_left_of_the_gap() -> None:
+    it = Known([1000, 500], [0, 0])
+    for first in (np.uint64(0), arcs._FIRST):
+        (told,) = sought(it, arcs.UP | first, 2000, held=0)
+        assert (told["what"], told["to"], told["other"], told["high"]) == (HINT, 1, 0, 2000)
+    walker = Known([100, 300], [0, 0])  # row 0 has been answered by row 1
+    cases = [
+        (arcs.UP, 400, 100, 400),  # it went up: from us to the gap's end
+        (arcs.DOWN, 250, 249, 99),
+        (arcs.UP | arcs._FIRST, 90, 299, 90),  # it stands beyond a gap below us: from it to the gap's near end
+        (arcs.DOWN | arcs._FIRST, 150, 149, 300),
+    ]
+    for way, end, low, high in cases:
+        arcs.follow_hint(
+            walker.book, walker.happenings, 0, 1, 1, 0, 5, way | arcs._SOUGHT, np.uint64(end), walker.out
+        )  # fmt: skip
+        assert [(m["what"], m["to"], m["low"], m["high"]) for m in written(walker.out)] == [(ARC, 1, low, high)]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_search_goes_around_the_dead(first: bool) -> None:  # noqa: FBT001
+    it = Known([1000, 1400, 1300, 1500], [0, 0, 0, 0])
+    it.link([2, 3])  # row 1 was asked, and has just been forgotten
+    way = (arcs.DOWN | arcs._FIRST) if first else arcs.UP
+    end = np.uint64(1350 if first else 1450)
+    views = (it.links, it.near, it.sample, it.fingers)
+    assert arcs.step_around(it.book, it.happenings, *views, 0, 0, 1, 0, 5, way, end, it.desk, it.out) == DONE
+    assert [(m["what"], m["to"], m["low"]) for m in written(it.out)] == [(SEEK, 3 if first else 2, int(way))]
 
 
 # ---------------------------------------------------------------------------------------------------- the papers' way
@@ -228,15 +293,12 @@ def test_every_matching_peer_of_the_view_is_a_shortcut_as_often(shortcuts: int) 
     assert (abs(count[1:6] - expected) < 5 * np.sqrt(expected)).all()
 
 
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=300))
-def test_an_event_is_new_to_a_row_once(pairs: list[tuple[int, int]]) -> None:
-    it, known = spread.seen(4), set[tuple[int, int]]()
-    for event, row in pairs:
-        assert spread.has_seen(it, event, row) == ((event, row) in known)
-        answer = spread.first_time(it, event, row)
-        if 4 * len(known) >= 3 * it.slots.shape[0]:
-            assert answer == NONE
-            continue
-        assert answer == ((event, row) not in known)
-        known.add((event, row))
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.integers(1, 2)), max_size=190))
+def test_how_far_a_row_is_with_an_event_is_remembered(noted: list[tuple[int, int, int]]) -> None:
+    it, known = spread.seen(4), dict[tuple[int, int], int]()
+    for event, row, state in noted:
+        assert spread.known(it, event, row) == known.get((event, row), spread.UNKNOWN)
+        spread.note(it, event, row, state)
+        known[event, row] = state
+    assert {pair: spread.known(it, *pair) for pair in known} == known
     assert int(it.used[0]) == len(known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gossamer.protocol import links
+from gossamer.protocol import links, selection
 from tests.naive.protocol import naive_ring
 from tests.protocol.peers import View, book_of, random_boxes
 
@@ -127,7 +127,7 @@ def test_an_arena_that_is_full_is_widened_and_loses_nothing() -> None:
     boxes = np.array([[[0], [99]]] + [[[k], [k]] for k in range(100)])
     book = book_of(np.random.default_rng(2), boxes)
     view = View(book, 0, 1)
-    view.desk = links.desk(1, 256)
+    view.desk = selection.desk(1, 256)
     for handle in range(1, 101):
         view.learn([handle])
     assert view.chosen == set(range(1, 101))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gossamer.arrays import NONE
-from gossamer.protocol import cyclon, links, rings, vicinity
+from gossamer.protocol import cyclon, links, rings, selection, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.links import ASKED, DONE, MET, WHOLE
+from gossamer.protocol.selection import ASKED, DONE, MET, WHOLE
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Now, Parcels, empty_parcels
 from tests.naive.protocol import naive_ring
 from tests.protocol.peers import book_of, random_boxes
@@ -26,7 +26,7 @@ class Circle:
         self.state = links.widen(links.widen(links.links(count)))
         self.near = vicinity.near(count, vicinity.Params(view=4, shuffle=2))
         self.sample = cyclon.samples(count, cyclon.Params(view=4, shuffle=2))
-        self.desk = links.desk(2, 256, 4096)
+        self.desk = selection.desk(2, 256, 4096)
         self.cycle = 1
 
     @property
@@ -287,15 +287,15 @@ def test_astray_one_asks_any_that_overlaps() -> None:
 def test_a_message_that_finds_no_room_is_not_written() -> None:
     circle = hub()
     before = [column.copy() for column in circle.state]
-    small, cramped = empty_parcels(2, 4), links.desk(2, 8, 4096)
+    small, cramped = empty_parcels(2, 4), selection.desk(2, 8, 4096)
 
-    def asked(mail: Parcels, desk: links.Desk) -> int:
+    def asked(mail: Parcels, desk: selection.Desk) -> int:
         return rings.request(
             circle.book, circle.now, circle.state, circle.near, circle.sample, 0, 0, mail, 0, 0, 0, 0.0, 0, 1, desk
         )
 
-    assert asked(small, circle.desk) == links.NO_MAIL
-    assert asked(empty_parcels(2, 512), cramped) == links.NO_DESK
+    assert asked(small, circle.desk) == selection.NO_MAIL
+    assert asked(empty_parcels(2, 512), cramped) == selection.NO_DESK
     assert int(small.used[0]) == 0
     for column, now in zip(before, circle.state, strict=True):
         np.testing.assert_array_equal(column, now)

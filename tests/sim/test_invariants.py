@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gossamer.arrays import NONE
-from gossamer.protocol.links import BOTH
+from gossamer.protocol.selection import BOTH
 from gossamer.sim.world import World
 from tests.sim.worlds import made, turmoil, walk
 

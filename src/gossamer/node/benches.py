@@ -17,7 +17,7 @@ import numpy as np
 
 from gossamer.arrays import NONE, Handles
 from gossamer.node.door import Event, Word
-from gossamer.protocol import cyclon, fingers, links, relay, rings, vicinity
+from gossamer.protocol import cyclon, fingers, links, relay, rings, selection, vicinity
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import Copies
 from gossamer.protocol.view import ANSWER, ASK, Mail, Now, Parcels, empty_mail, empty_parcels
@@ -254,7 +254,7 @@ class RingsBench(Bench):
     def __init__(self, layer: Layer, number: int, attributes: int) -> None:
         super().__init__(layer, number, attributes)
         self._candidates, self._stack = 256, 256
-        self._desk = links.desk(attributes, self._candidates, self._stack)
+        self._desk = selection.desk(attributes, self._candidates, self._stack)
         self._out = empty_parcels(MESSAGES, ENTRIES)
 
     def blank(self) -> links.Links:
@@ -305,16 +305,16 @@ class RingsBench(Bench):
 
     def _make(self, row: Self, move: Callable[[], int]) -> None:
         """Make a move until it is through, giving it more of what it runs out of."""
-        while (lacks := move()) != links.DONE:
+        while (lacks := move()) != selection.DONE:
             match lacks:
-                case links.NO_ARENA:
+                case selection.NO_ARENA:
                     row.states[self.name] = links.widen(row.states[self.name])
-                case links.NO_DESK:
+                case selection.NO_DESK:
                     self._candidates *= 2
-                    self._desk = links.desk(self.attributes, self._candidates, self._stack)
-                case links.NO_PIECES:
+                    self._desk = selection.desk(self.attributes, self._candidates, self._stack)
+                case selection.NO_PIECES:
                     self._stack *= 4
-                    self._desk = links.desk(self.attributes, self._candidates, self._stack)
+                    self._desk = selection.desk(self.attributes, self._candidates, self._stack)
                 case _:
                     out = self._out
                     self._out = grown(out, empty_parcels(2 * out.to.shape[0], 2 * out.handles.shape[0]))

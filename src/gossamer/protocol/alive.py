@@ -19,8 +19,9 @@ import numpy as np
 from gossamer.arrays import NONE, Counts, Cycles, Handles
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.descriptor import Book, age, same_peer
-from gossamer.protocol.links import ASKED, MET, place
+from gossamer.protocol.links import place
 from gossamer.protocol.relay import Views, forget
+from gossamer.protocol.selection import ASKED, MET
 from gossamer.protocol.view import Now, Parcels
 
 __all__ = ["Graves", "Params", "absolve", "bury", "graves", "listen", "lose", "refused", "strike", "strike_parcel"]

@@ -20,7 +20,8 @@ from gossamer.interest.cover import frame
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, same_peer
-from gossamer.protocol.links import (
+from gossamer.protocol.links import Links, consider, drop, find, place, reselect, settle
+from gossamer.protocol.selection import (
     AHEAD,
     ASKED,
     BEHIND,
@@ -33,15 +34,8 @@ from gossamer.protocol.links import (
     NO_PIECES,
     WHOLE,
     Desk,
-    Links,
-    consider,
-    drop,
-    find,
-    place,
     put,
-    reselect,
     select,
-    settle,
 )
 from gossamer.protocol.vicinity import Near
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Now, Parcels

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gossamer.arrays import NONE, Handles, Rows
-from gossamer.protocol import cyclon, fingers, links, vicinity
+from gossamer.protocol import cyclon, fingers, links, selection, vicinity
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.links import Links
 
@@ -94,6 +94,6 @@ def _links(world: World, block: Block, state: Links) -> list[str]:
     meets = ((boxes[own, 0] <= boxes[handles, 1]) & (boxes[handles, 0] <= boxes[own, 1])).all(axis=1)
     if (settled & ~meets).any():
         found.append("a ring link does not overlap its row")
-    if (settled & (state.marks[place] & links.BOTH == 0)).any():
+    if (settled & (state.marks[place] & selection.BOTH == 0)).any():
         found.append("a ring link is next for no event")
     return found

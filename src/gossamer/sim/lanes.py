@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gossamer.arrays import Handles, Numbers, Offsets
-from gossamer.protocol import cyclon, links, rings, vicinity
+from gossamer.protocol import cyclon, links, rings, selection, vicinity
 from gossamer.protocol.spread import Copies
 from gossamer.protocol.view import Mail, Now, Parcels, empty_mail, empty_parcels
 from gossamer.sim import sweeps
@@ -179,7 +179,7 @@ class RingsLane(Lane):
         super().__init__(world, number, params)
         attributes = world.book.wants.boxes.shape[2]
         self.state: list[links.Links] = [links.links(block.rows) for block in world.blocks]
-        self.desks = [links.desk(attributes) for _ in world.blocks]
+        self.desks = [selection.desk(attributes) for _ in world.blocks]
         self._room = [(max(64, 2 * block.rows), max(1024, 64 * block.rows)) for block in world.blocks]
 
     def tick(self, now: Now, mail: Parcels | None, due: int) -> None:
@@ -198,14 +198,14 @@ class RingsLane(Lane):
     def _run(self, block: Block, out: list[Parcels] | None, move: Callable[[], int]) -> None:
         """Make a move until it is through, giving it more of what it runs out of."""
         b = block.number
-        while (lacks := move()) != links.DONE:
+        while (lacks := move()) != selection.DONE:
             old = self.desks[b]
-            if lacks == links.NO_ARENA:
+            if lacks == selection.NO_ARENA:
                 self.state[b] = links.widen(self.state[b])
-            elif lacks == links.NO_DESK:
-                self.desks[b] = links.desk(old.line.low.shape[0], 2 * old.fresh.shape[0], old.line.after.shape[0])
-            elif lacks == links.NO_PIECES:
-                self.desks[b] = links.desk(old.line.low.shape[0], old.fresh.shape[0], 4 * old.line.after.shape[0])
+            elif lacks == selection.NO_DESK:
+                self.desks[b] = selection.desk(old.line.low.shape[0], 2 * old.fresh.shape[0], old.line.after.shape[0])
+            elif lacks == selection.NO_PIECES:
+                self.desks[b] = selection.desk(old.line.low.shape[0], old.fresh.shape[0], 4 * old.line.after.shape[0])
             elif out is not None:
                 full = out[b]
                 messages, entries = self._room[b] = (2 * full.to.shape[0], 2 * full.handles.shape[0])

@@ -11,7 +11,8 @@ from gossamer.arrays import NONE, Flags, Handles, Numbers, Offsets, Rows
 from gossamer.jit import prefetch, sweep
 from gossamer.protocol import cyclon, rings, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.links import DONE, Desk, Links
+from gossamer.protocol.links import Links
+from gossamer.protocol.selection import DONE, Desk
 from gossamer.protocol.view import ANSWER, ASK, Mail, Now, Parcels
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The papers at full size: run both forms, and keep in ``docs/papers/`` what its pages show.
+"""The papers at full size: run both forms, and keep in ``docs/papers/`` what its pages show; and the worlds beyond them.
 
     python3 run.py papers                                   # 10,000 nodes, seeds 1 to 3: some twenty minutes on two cores
     python3 run.py papers --nodes 500 --keep out/small      # to see that it works
@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FORMS = ("faithful", "better")
 PICTURES = ("rings.png", "dissemination.png")
 """Kept beside the SVGs, for slides."""
+BEYOND_NODES = 2_500
 JUDGED_AT = 40
 """The paper's cycle."""
 
@@ -169,6 +170,18 @@ def _of_verdicts(found: list[dict[str, Any]]) -> list[str]:
     return lines[1:]
 
 
+def beyond(out: Path, keep: Path, nodes: int, day: str) -> int:
+    """Run the worlds that no paper looks at, and keep their tables."""
+    words = ["beyond", "--nodes", str(nodes), "--seeds", "1"]
+    done = subprocess.run([sys.executable, "-m", "gossamer.cli.main", *words, "--out", str(out), "--replace"], check=False)
+    if done.returncode == 0:
+        keep.mkdir(parents=True, exist_ok=True)
+        tables = (out / "beyond.md").read_text(encoding="utf-8").partition("\n")[2]
+        head = f"# Beyond the papers, in numbers\n\nWritten by `python3 run.py papers` on {day}, gossamer {__version__}, from"
+        (keep / "numbers.md").write_text(f"{head}\n\n    gossamer {' '.join(words)}\n{tables}", encoding="utf-8")
+    return done.returncode
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run both forms, and keep what comes out."""
     parser = argparse.ArgumentParser(prog="run.py papers", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -192,6 +205,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 shutil.copyfile(figure, args.keep / form / figure.name)
     day = dt.datetime.now(tz=dt.UTC).date().isoformat()
     (args.keep / "numbers.md").write_text(numbers(folders, args.nodes, args.seeds, day), encoding="utf-8")
+    if (code := beyond(args.out.parent / "beyond", args.keep.parent / "beyond", args.nodes or BEYOND_NODES, day)) != 0:
+        return code
     print(f"kept in {args.keep}")
     return int(failed)
 

@@ -49,6 +49,12 @@ class Verb(NamedTuple):
 
 
 VERBS: Final[tuple[Verb, ...]] = (
+    Verb(
+        "beyond",
+        "worlds in which things go wrong, and what each way of spreading makes of them",
+        "gossamer.cli.beyond",
+        "gossamer beyond crash --nodes 1000",
+    ),
     Verb("doctor", "say what would be used on this machine, and what is missing", "gossamer.cli.doctor", "gossamer doctor"),
     Verb(
         "explain",

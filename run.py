@@ -54,6 +54,7 @@ to change it
   lint          one step of the gate alone; the others by the names above
   tidy          format the code and mend what the linter can mend
   test-nojit    the tests that are not slow, with kernels as plain Python
+  test-cluster  the tests that start Spark clusters of their own on this machine (about two minutes)
   parity        the tests that all drivers agree to the last byte
   papers        reproduce the papers at full size (some twenty minutes) and keep figures and numbers in docs/papers/
   picture       draw the picture in the README anew
@@ -95,6 +96,7 @@ def recipe(name: str, words: "list[str]") -> int:
         "check": check,
         "tidy": lambda: run([PYTHON, "-m", "ruff", "check", "--fix", "."]) or run([PYTHON, "-m", "ruff", "format", "."]),
         "test-nojit": lambda: run([*PYTEST, "-m", "not slow", *words], NUMBA_DISABLE_JIT="1"),
+        "test-cluster": lambda: run([PYTHON, "-m", "pytest", "-m", "cluster", "tests/pipeline", *words]),
         "parity": lambda: run([*PYTEST, "tests/parity", *words]),
         "papers": lambda: run([PYTHON, "benchmarks/papers.py", *words]),
         "picture": lambda: run([PYTHON, "docs/spread.py", *words]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -9,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from gossamer.arrays import NONE
+from gossamer.errors import DataError
 from gossamer.pipeline import truth, workload
 from gossamer.pipeline.plan import WAYS, planned
 from gossamer.pipeline.schemas import events_batch, numbers
@@ -75,6 +78,18 @@ def test_a_scenario_is_judged_as_in_one_process(spark: SparkSession) -> None:
         found = truth.matches(*both, planned(*both, way=way, tasks=2)).toArrow().sort_by("event")
         assert numbers(found, "matches").tolist() == wanted.counts.tolist()
         assert numbers(found, "hash").view(np.uint64).tolist() == wanted.hashes.tolist()
+
+
+def test_folders_are_judged_without_a_shuffle_alike(spark: SparkSession, tmp_path: Path) -> None:
+    subscriptions, published = tables(spark, given(9, 90, 70))
+    subscriptions.repartition(2).write.parquet(str(tmp_path / "subscriptions"))
+    published.repartition(3).write.parquet(str(tmp_path / "events"))
+    wanted = truth.matches(subscriptions, published).toArrow().sort_by("event")
+    for tasks in (1, 2, None):
+        found = truth.matches_in(spark, tmp_path / "subscriptions", tmp_path / "events", tasks).toArrow().sort_by("event")
+        assert found.equals(wanted)
+    with pytest.raises(DataError, match="no Parquet file"):
+        truth.matches_in(spark, tmp_path / "nothing", tmp_path / "events")
 
 
 def test_events_without_a_moment_are_asked_in_the_one_given(spark: SparkSession) -> None:

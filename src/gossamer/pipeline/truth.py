@@ -11,15 +11,18 @@ The answer is the same whatever the plan: counts and hashes add up in any order,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from gossamer.arrays import Coordinates, Numbers
+from gossamer.errors import DataError
 from gossamer.pipeline.plan import Plan, Tiles, part_of, planned, touched
 from gossamer.pipeline.schemas import (
     ARROW_SUBSCRIPTIONS,
@@ -35,13 +38,15 @@ from gossamer.pipeline.schemas import (
 )
 from gossamer.truth import judge
 
-__all__ = ["LOADS", "Verdict", "judged", "loads", "matches", "pairs", "pairs_within"]
+__all__ = ["LOADS", "Verdict", "judged", "loads", "matches", "matches_in", "pairs", "pairs_within"]
 
 LOADS: Final = "task int, events long, boxes long, tested long, matches long"
 """The work of each task, in counters; ``tested`` are the pairs that agree in the most telling attribute alone."""
 BLOCKS: Final = "task int, kind int, block binary"
 _BOXES, _EVENTS = 0, 1
 _ROWS_AT_ONCE: Final = 1 << 16
+_EVENT = ["event", "cycle", "point"]
+_SUBSCRIPTION = ["row", "key", "node", "since", "until", "lo", "hi"]
 _PAIRS_AT_ONCE: Final = 1 << 20
 
 Verdict: TypeAlias = Callable[[int, pa.Table, pa.Table], Iterable[pa.RecordBatch]]
@@ -162,6 +167,44 @@ def _pairs(moment: int, _task: int, boxes: pa.Table, events: pa.Table) -> Iterat
     event = numbers(events, "event")
     for which, member in pairs_within(wanted, points):
         yield pairs_batch(event[which], it.row[member], it.node[member])
+
+
+def matches_in(spark: SparkSession, subscriptions: Path, events: Path, tasks: int | None = None, moment: int = 0) -> DataFrame:
+    """As ``matches``, from the Parquet folders that both lie in, where every worker can read them: -> MATCHES.
+
+    A task reads its row groups of the events and all boxes, which its worker keeps for the next task; nothing goes through the
+    JVM but the answers, and nothing is shuffled. For boxes that fit into a worker.
+    """
+    groups = row_groups(events)
+    size = max(1, min(len(groups), tasks or 2 * int(spark.conf.get("spark.sql.shuffle.partitions") or 1)))
+    boxes = tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in _parquet_files(subscriptions))
+
+    def made(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for n in numbers(batch, "id").tolist():
+                tables = [pq.ParquetFile(path).read_row_group(group, columns=_EVENT) for path, group in groups[n::size]]
+                if tables:
+                    yield from _count(moment, n, _boxes_in(boxes), pa.concat_tables(tables))
+
+    return spark.range(0, size, 1, size).mapInArrow(made, MATCHES)
+
+
+def row_groups(folder: Path) -> list[tuple[str, int]]:
+    """Every file with each of its row groups."""
+    return [(str(path), n) for path in _parquet_files(folder) for n in range(pq.read_metadata(path).num_row_groups)]
+
+
+def _parquet_files(folder: Path) -> list[Path]:
+    found = sorted(it for it in folder.rglob("*.parquet") if not it.name.startswith(("_", ".")))
+    if not found:
+        raise DataError(f"{folder}: no Parquet file in it\nHint: the folder that a DataFrame was written to")
+    return found
+
+
+@lru_cache(1)
+def _boxes_in(files: tuple[tuple[str, int, int], ...]) -> pa.Table:
+    """All boxes of these files, as they were at that time; a worker keeps the last ones."""
+    return pa.concat_tables([pq.read_table(path, columns=_SUBSCRIPTION) for path, *_ in files])
 
 
 def pairs_within(boxes: Coordinates, points: Coordinates) -> Iterator[tuple[Numbers, NDArray[np.int32]]]:

@@ -25,6 +25,7 @@ from gossamer.protocol import alive, cyclon, fingers, links, relay, repair, ring
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import Copies
 from gossamer.protocol.view import Mail, Parcels
+from gossamer.protocol.views import Views
 
 __all__ = ["Blindfold", "blindfolded"]
 
@@ -129,7 +130,7 @@ def _states(given: dict[str, Any]) -> Columns:
     todo = list(given.values())
     while todo:
         match it := todo.pop():
-            case relay.Views():
+            case Views():
                 todo += it
             case cyclon.Samples() | fingers.Fingers() | alive.Graves():
                 found.append(it.handles)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from gossamer.arrays import NONE
 from gossamer.protocol import alive, cyclon, fingers, links, vicinity
-from gossamer.protocol.relay import Views
 from gossamer.protocol.selection import ASKED, MET
 from gossamer.protocol.view import Now
+from gossamer.protocol.views import Views
 from tests.protocol.peers import book_of
 
 COUNT = 40

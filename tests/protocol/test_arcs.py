@@ -13,6 +13,7 @@ from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import ARC, CLOSE, COPY, DONE, HINT, SEEK, Copies, Happenings, empty_copies
 from gossamer.protocol.view import Now
+from gossamer.protocol.views import Views
 
 CIRCLE = 2**64
 
@@ -36,6 +37,7 @@ class Known:
         self.near = vicinity.near(1, vicinity.Params(view=8, shuffle=4))
         self.sample = cyclon.samples(1, cyclon.Params(view=8, shuffle=4))
         self.fingers = fingers.fingers(1, fingers.Params(levels=4, places=2))
+        self.views = Views(self.links, self.near, self.sample, self.fingers)
         self.desk, self.out = arcs.desk(), empty_copies(64)
 
     def offset(self, handle: int) -> int:
@@ -50,9 +52,9 @@ class Known:
 
     def cover(self, low: int, high: int, *, fanout: int = 4, close: int = 1, source: int = NONE) -> list[dict[str, int]]:
         """What is written to see to an arc."""
-        book, told, near, ends = self.book, self.happenings, self.near, (np.uint64(low), np.uint64(high))
+        book, told, ends = self.book, self.happenings, (np.uint64(low), np.uint64(high))
         answer = arcs.cover(
-            book, told, self.links, near, self.sample, self.fingers, 0, 0, source, 0, 3, ends[0], ends[1],
+            book, told, self.views, 0, 0, source, 0, 3, ends[0], ends[1],
             fanout, close, self.desk, self.out,
         )  # fmt: skip
         assert answer == DONE
@@ -169,7 +171,7 @@ def test_a_hint_is_followed_to_whoever_wants_the_event() -> None:
 
 def bounced(it: Known, low: int, high: int) -> list[dict[str, int]]:
     book, told, ends = it.book, it.happenings, (np.uint64(low), np.uint64(high))
-    answer = arcs.bounced(book, told, it.links, it.near, it.sample, it.fingers, 0, 0, 0, 3, ends[0], ends[1], it.desk, it.out)
+    answer = arcs.bounced(book, told, it.views, 0, 0, 0, 3, ends[0], ends[1], it.desk, it.out)
     assert answer == DONE
     return written(it.out)
 
@@ -191,8 +193,7 @@ def test_the_arc_of_one_found_dead_goes_whole_to_another_inside_or_those_inside_
 
 def sought(it: Known, way: np.uint64, end: int, *, held: int = 1, hop: int = 5) -> list[dict[str, int]]:
     """What row 0 writes when row 1 asks it to go on with a search."""
-    views = (it.links, it.near, it.sample, it.fingers)
-    answer = arcs.go_on(it.book, it.happenings, *views, 0, 0, 1, 0, hop, way, np.uint64(end), held, it.desk, it.out)
+    answer = arcs.go_on(it.book, it.happenings, it.views, 0, 0, 1, 0, hop, way, np.uint64(end), held, it.desk, it.out)
     assert answer == DONE
     return written(it.out)
 
@@ -248,8 +249,7 @@ def test_a_search_goes_around_the_dead(first: bool) -> None:  # noqa: FBT001
     it.link([2, 3])  # row 1 was asked, and has just been forgotten
     way = (arcs.DOWN | arcs._FIRST) if first else arcs.UP
     end = np.uint64(1350 if first else 1450)
-    views = (it.links, it.near, it.sample, it.fingers)
-    assert arcs.step_around(it.book, it.happenings, *views, 0, 0, 1, 0, 5, way, end, it.desk, it.out) == DONE
+    assert arcs.step_around(it.book, it.happenings, it.views, 0, 0, 1, 0, 5, way, end, it.desk, it.out) == DONE
     assert [(m["what"], m["to"], m["low"]) for m in written(it.out)] == [(SEEK, 3 if first else 2, int(way))]
 
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from gossamer.arrays import NONE, Handles
 from gossamer.node.door import Event, Word
-from gossamer.protocol import cyclon, fingers, links, relay, rings, selection, vicinity
+from gossamer.protocol import cyclon, fingers, links, rings, selection, vicinity
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import Copies
 from gossamer.protocol.view import ANSWER, ASK, Mail, Now, Parcels, empty_mail, empty_parcels
+from gossamer.protocol.views import Views
 from gossamer.system.plan import EVENT, Layer
 
 __all__ = [
@@ -82,10 +83,10 @@ class Self(NamedTuple):
     """Written to by layers that carry events."""
 
 
-def views(row: Self) -> relay.Views:
+def views(row: Self) -> Views:
     """Everything in which a row may stand to know somebody."""
     it = row.states
-    return relay.Views(it["rings"], it["vicinity"], it["cyclon"], it.get("fingers", _NO_FINGERS))
+    return Views(it["rings"], it["vicinity"], it["cyclon"], it.get("fingers", _NO_FINGERS))
 
 
 class Bench:

@@ -20,9 +20,9 @@ from gossamer.arrays import NONE, Counts, Cycles, Handles
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.descriptor import Book, age, same_peer
 from gossamer.protocol.links import place
-from gossamer.protocol.relay import Views, forget
 from gossamer.protocol.selection import ASKED, MET
 from gossamer.protocol.view import Now, Parcels
+from gossamer.protocol.views import Views, forget
 
 __all__ = ["Graves", "Params", "absolve", "bury", "graves", "listen", "lose", "refused", "strike", "strike_parcel"]
 

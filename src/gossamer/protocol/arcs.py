@@ -21,12 +21,10 @@ import numpy as np
 from gossamer.arrays import NONE, Coordinates, Handles, Keys
 from gossamer.interest.ask import matches
 from gossamer.jit import kernel, tiny
-from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, same_peer
-from gossamer.protocol.fingers import Fingers
 from gossamer.protocol.links import Links
 from gossamer.protocol.spread import ARC, CLOSE, DONE, HINT, NO_MAIL, SEEK, Copies, Happenings, next_down, next_up, write
-from gossamer.protocol.vicinity import Near
+from gossamer.protocol.views import Views, most_known
 
 __all__ = [
     "DOWN",
@@ -98,10 +96,7 @@ def _add(desk: Desk, count: int, handle: int, apart: np.uint64) -> int:
 def _gather(
     book: Book,
     point: Coordinates,
-    links: Links,
-    near: Near,
-    sample: Samples,
-    fingers: Fingers,
+    views: Views,
     i: int,
     own: int,
     up: int,
@@ -110,6 +105,7 @@ def _gather(
 ) -> int:
     """All known peers who want the point and lie within reach on one side; how many."""
     count, key = 0, book.key[own]
+    links, near, sample, fingers = views.links, views.near, views.sample, views.fingers
     first, last = links.start[i], links.start[i] + links.size[i]
     for step in range(last - first):
         at = first + step if up != 0 else last - 1 - step
@@ -190,10 +186,7 @@ def _delegate(
 def cover(
     book: Book,
     happenings: Happenings,
-    links: Links,
-    near: Near,
-    sample: Samples,
-    fingers: Fingers,
+    views: Views,
     i: int,
     own: int,
     source: int,
@@ -207,26 +200,25 @@ def cover(
     out: Copies,
 ) -> int:
     """See to the arc (low, high] around row i: cut it among those known inside, tell the next one beyond where it ends."""
-    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
-    if known > desk.handles.shape[0]:
+    if most_known(views, i) > desk.handles.shape[0]:
         return NO_DESK
     if out.used[0] + fanout + 2 > out.to.shape[0]:
         return NO_MAIL
     key, point = book.key[own], happenings.points[event]
     reach_up, reach_down = high - key, key - low - _1
     share = float(reach_up) / (float(reach_up) + float(reach_down) + 1.0)
-    ups = _gather(book, point, links, near, sample, fingers, i, own, 1, reach_up, desk)
+    ups = _gather(book, point, views, i, own, 1, reach_up, desk)
     if ups > 0:
         parts = _choose(desk, ups, _parts(share, fanout), reach_up)
         _delegate(desk, parts, 1, reach_up, key, own, event, hop, out)
-    downs = _gather(book, point, links, near, sample, fingers, i, own, 0, reach_down, desk)
+    downs = _gather(book, point, views, i, own, 0, reach_down, desk)
     if downs > 0:
         parts = _choose(desk, downs, _parts(1.0 - share, fanout), reach_down)
         _delegate(desk, parts, 0, reach_down, key, own, event, hop, out)
     if ups == 0 and close != 0:
-        at = next_up(book, links, i, point, reach_up)
-        if at != NONE and (source == NONE or not same_peer(book, links.handles[at], source)):
-            write(out, own, links.handles[at], CLOSE, event, hop, UP, _0, NONE)
+        at = next_up(book, views.links, i, point, reach_up)
+        if at != NONE and (source == NONE or not same_peer(book, views.links.handles[at], source)):
+            write(out, own, views.links.handles[at], CLOSE, event, hop, UP, _0, NONE)
     return DONE
 
 
@@ -330,10 +322,7 @@ def ask_beyond(
 def bounced(
     book: Book,
     happenings: Happenings,
-    links: Links,
-    near: Near,
-    sample: Samples,
-    fingers: Fingers,
+    views: Views,
     i: int,
     own: int,
     event: int,
@@ -347,8 +336,7 @@ def bounced(
 
     Where nobody is known inside, those inside are sought from beyond.
     """
-    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
-    if known > desk.handles.shape[0]:
+    if most_known(views, i) > desk.handles.shape[0]:
         return NO_DESK
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
@@ -356,7 +344,7 @@ def bounced(
     up = int(high - key < key - low)  # the arc lies on one side of the row alone
     near_end = low - key if up != 0 else key - high - _1
     far_end = high - key if up != 0 else key - low - _1
-    count = _gather(book, point, links, near, sample, fingers, i, own, up, far_end, desk)
+    count = _gather(book, point, views, i, own, up, far_end, desk)
     middle, best, least = near_end + (far_end - near_end) // np.uint64(2), NONE, ~_0
     for c in range(count):
         if desk.apart[c] > near_end:
@@ -367,7 +355,7 @@ def bounced(
         write(out, own, desk.handles[best], ARC, event, hop, low, high, NONE)
     else:
         end = low + _1 if up != 0 else high
-        ask_across(book, happenings, links, near, sample, fingers, i, own, event, hop, up, far_end, end, desk, out)
+        ask_across(book, happenings, views, i, own, event, hop, up, far_end, end, desk, out)
     return DONE
 
 
@@ -375,10 +363,7 @@ def bounced(
 def ask_across(
     book: Book,
     happenings: Happenings,
-    links: Links,
-    near: Near,
-    sample: Samples,
-    fingers: Fingers,
+    views: Views,
     i: int,
     own: int,
     event: int,
@@ -392,7 +377,7 @@ def ask_across(
     """Begin a search: ask the first one known beyond a distance, on the far side of a gap, to go towards the gap's near end."""
     if hop >= _MOST_HOPS:
         return DONE
-    count = _gather(book, happenings.points[event], links, near, sample, fingers, i, own, up, ~_0, desk)
+    count = _gather(book, happenings.points[event], views, i, own, up, ~_0, desk)
     for c in range(count):
         if desk.apart[c] > beyond:
             way = DOWN if up != 0 else UP
@@ -405,10 +390,7 @@ def ask_across(
 def go_on(
     book: Book,
     happenings: Happenings,
-    links: Links,
-    near: Near,
-    sample: Samples,
-    fingers: Fingers,
+    views: Views,
     i: int,
     own: int,
     source: int,
@@ -426,8 +408,7 @@ def go_on(
     way    : uint64  which way the search goes, and whether this is its first step
     end    : uint64  the last key of the gap, that way
     """
-    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
-    if known > desk.handles.shape[0]:
+    if most_known(views, i) > desk.handles.shape[0]:
         return NO_DESK
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
@@ -438,7 +419,7 @@ def go_on(
         return DONE
     key, up = book.key[own], int(way & DOWN == UP)
     reach = end - key if up != 0 else key - end
-    count = _gather(book, happenings.points[event], links, near, sample, fingers, i, own, up, reach, desk)
+    count = _gather(book, happenings.points[event], views, i, own, up, reach, desk)
     if count > 0:
         write(out, own, desk.handles[count - 1], SEEK, event, hop + 1, way & DOWN, end, NONE)
     return DONE
@@ -448,10 +429,7 @@ def go_on(
 def step_around(
     book: Book,
     happenings: Happenings,
-    links: Links,
-    near: Near,
-    sample: Samples,
-    fingers: Fingers,
+    views: Views,
     i: int,
     own: int,
     dead: int,
@@ -464,12 +442,11 @@ def step_around(
 ) -> int:
     """The one asked in a search is dead, and forgotten: ask the next best."""
     if way & _FIRST == _0:
-        return go_on(book, happenings, links, near, sample, fingers, i, own, NONE, event, hop - 1, way, end, 1, desk, out)
-    known = links.size[i] + near.handles.shape[1] + sample.handles.shape[1] + fingers.handles.shape[1]
-    if known > desk.handles.shape[0]:
+        return go_on(book, happenings, views, i, own, NONE, event, hop - 1, way, end, 1, desk, out)
+    if most_known(views, i) > desk.handles.shape[0]:
         return NO_DESK
     if out.used[0] + 1 > out.to.shape[0]:
         return NO_MAIL
     up = int(way & DOWN != UP)  # we stand on the other side of the gap, and look across
     beyond = book.key[dead] - book.key[own] if up != 0 else book.key[own] - book.key[dead]
-    return ask_across(book, happenings, links, near, sample, fingers, i, own, event, hop - 1, up, beyond, end, desk, out)
+    return ask_across(book, happenings, views, i, own, event, hop - 1, up, beyond, end, desk, out)

@@ -10,21 +10,13 @@ from typing import NamedTuple
 
 from gossamer.arrays import NONE
 from gossamer.jit import tiny
-from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
+from gossamer.protocol import arcs, spread
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, PASSED, SEEK, UNKNOWN, Copies, Happenings
 from gossamer.protocol.view import ASK, Now
+from gossamer.protocol.views import Views, forget
 
-__all__ = ["Rules", "Views", "forget", "receive", "rules"]
-
-
-class Views(NamedTuple):
-    """All that a row looks at when it passes an event on."""
-
-    links: links.Links
-    near: vicinity.Near
-    sample: cyclon.Samples
-    fingers: fingers.Fingers
+__all__ = ["Rules", "receive", "rules"]
 
 
 class Rules(NamedTuple):
@@ -40,15 +32,6 @@ class Rules(NamedTuple):
 def rules(params: spread.Params) -> Rules:
     """The settings, as kernels take them."""
     return Rules(int(params.mode == "arcs"), params.shortcuts, params.fanout, int(params.close), int(params.fail_over))
-
-
-@tiny
-def forget(book: Book, views: Views, i: int, own: int, dead: int) -> None:
-    """Drop one found dead from every view."""
-    links.drop(book, views.links, i, own, dead)
-    vicinity.drop(book, views.near, i, dead)
-    cyclon.drop(book, views.sample, i, dead)
-    fingers.drop(book, views.fingers, i, dead)
 
 
 @tiny
@@ -73,7 +56,7 @@ def _pass_on(
     if source == NONE:
         low = high = arcs.whole(book.key[own])
     return arcs.cover(
-        book, happenings, views.links, views.near, views.sample, views.fingers, i, own, source, event, hop, low, high,
+        book, happenings, views, i, own, source, event, hop, low, high,
         rules.fanout, rules.close, desk, out,
     )  # fmt: skip
 
@@ -101,13 +84,13 @@ def _turned_back(
     if mail.what[m] == ARC:
         forget(book, views, i, own, dead)
         return arcs.bounced(
-            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, event, hop,
+            book, happenings, views, i, own, event, hop,
             mail.low[m], mail.high[m], desk, out,
         )  # fmt: skip
     if mail.what[m] == SEEK:
         forget(book, views, i, own, dead)
         return arcs.step_around(
-            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, dead, event, hop,
+            book, happenings, views, i, own, dead, event, hop,
             mail.low[m], mail.high[m], desk, out,
         )  # fmt: skip
     if mail.what[m] == CLOSE:
@@ -163,7 +146,7 @@ def receive(
         )
     if what == SEEK:
         return arcs.go_on(
-            book, happenings, views.links, views.near, views.sample, views.fingers, i, own, mail.sender[m], mail.event[m],
+            book, happenings, views, i, own, mail.sender[m], mail.event[m],
             mail.hop[m], mail.low[m], mail.high[m], int(state != UNKNOWN), desk, out,
         )  # fmt: skip
     return spread.DONE

@@ -14,9 +14,9 @@ from gossamer.arrays import Flags, Handles, Numbers, Offsets
 from gossamer.jit import sweep
 from gossamer.protocol import alive, repair, spread
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.relay import Views
 from gossamer.protocol.spread import Copies, Happenings, Seen, empty_copies
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Mail, Now, Parcels, empty_parcels
+from gossamer.protocol.views import Views
 from gossamer.sim.lanes import Lane, joined, taken
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from gossamer.protocol import arcs, cyclon, fingers, relay, repair, spread, vici
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, REPAIR, SEEK, Copies, Happenings, Seen, empty_copies
 from gossamer.protocol.view import ASK, Now
+from gossamer.protocol.views import Views
 from gossamer.scenario.workload import Events
 from gossamer.sim.lanes import Lane, joined, taken
 from gossamer.truth.judge import Pairs, Rings, by_node
@@ -72,7 +73,7 @@ def _spread_mail(
     book: Book,
     now: Now,
     happenings: Happenings,
-    views: relay.Views,
+    views: Views,
     rules: relay.Rules,
     own: Handles,
     seen: Seen,

@@ -25,8 +25,8 @@ import numpy as np
 from gossamer.arrays import NONE, Flags, Handles, Offsets, Rows
 from gossamer.protocol.fingers import no_fingers
 from gossamer.protocol.links import reselect
-from gossamer.protocol.relay import Views
 from gossamer.protocol.view import Mail, Now, Parcels
+from gossamer.protocol.views import Views
 from gossamer.scenario.laws import threshold
 from gossamer.scenario.population import NEVER, Population, book
 from gossamer.scenario.scenario import Scenario

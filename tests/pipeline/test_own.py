@@ -139,3 +139,16 @@ def test_what_was_there_before_stays_unless_it_may_give_way(tmp_path: Path, caps
     assert asked(tmp_path, tmp_path / "log.csv", ["price > 2"], "--out", str(out), "--replace") == 0
     assert json.loads((out / "truth.json").read_text())["matches"] == 1
     assert sorted(it.name for it in tmp_path.iterdir()) == ["filters.txt", "log.csv", "out"]
+
+
+def test_a_file_that_breaks_off_within_is_refused_in_a_few_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.parquet"
+    pq.write_table(pa.table({"price": [n * 0.37 for n in range(5000)]}), path, compression="none", use_dictionary=False)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 64 + whole[68:])
+    (tmp_path / "schema.toml").write_text('price = "float"\n')
+    assert asked(tmp_path, path, ["price > 1"], "--schema", str(tmp_path / "schema.toml"), "--out", str(tmp_path / "out")) == 2
+    told = capsys.readouterr().err
+    assert "log.parquet: cannot be read; truncated or not Parquet" in told
+    assert len(told.splitlines()) < 20
+    assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gossamer import __version__
 from gossamer.cli import running
 from gossamer.errors import CallerError, DataError
-from gossamer.pipeline import cells, interests, source
+from gossamer.pipeline import cells, failures, interests, source
 from gossamer.pipeline.session import parsed, session
 
 if TYPE_CHECKING:
@@ -73,13 +73,14 @@ def run(args: argparse.Namespace) -> int:
     with session(master=args.master, conf=parsed(args.conf)) as spark:
         from gossamer.pipeline import own  # noqa: PLC0415  (needs the extra; the session has said so if it is missing)
 
-        if reading is None:
-            reading = own.infer(spark, parts)
-        _say(args, _schema_text(args, reading))
-        published = own.events(spark, reading, parts)
-        wanted = own.without_twins(own.interests(spark, reading.schema, filters))
-        with own.kept(published, wanted):
-            told, bad = _judged(args, reading, parts, wanted, published)
+        with failures.told("judging"):
+            if reading is None:
+                reading = own.infer(spark, parts)
+            _say(args, _schema_text(args, reading))
+            published = own.events(spark, reading, parts)
+            wanted = own.without_twins(own.interests(spark, reading.schema, filters))
+            with own.kept(published, wanted):
+                told, bad = _judged(args, reading, parts, wanted, published)
     if args.json:
         print(json.dumps({**told, "schema": cells.shown(reading), "bad": bad}))
     else:

@@ -55,12 +55,24 @@ VERBS: Final[tuple[Verb, ...]] = (
         "gossamer.cli.beyond",
         "gossamer beyond crash --nodes 1000",
     ),
+    Verb(
+        "compare",
+        "run every system on one workload, and set them beside each other",
+        "gossamer.cli.compare",
+        "gossamer compare dissemination --set population.nodes=1000",
+    ),
     Verb("doctor", "say what would be used on this machine, and what is missing", "gossamer.cli.doctor", "gossamer doctor"),
     Verb(
         "explain",
         "say what a filter becomes, and what to expect of it",
         "gossamer.cli.explain",
         "gossamer explain 'mag >= 6' --events quakes.csv",
+    ),
+    Verb(
+        "pipeline",
+        "the whole way on Spark: workload, truth, simulate, measure, report",
+        "gossamer.cli.pipeline",
+        "gossamer pipeline run rings --out rings-on-spark --set population.nodes=1000",
     ),
     Verb(
         "reproduce",

@@ -18,8 +18,9 @@ import pyarrow as pa
 from gossamer import __version__
 from gossamer.cli.progress import Progress
 from gossamer.errors import CallerError, DataError, ScenarioError
+from gossamer.scenario import given
 from gossamer.scenario.scenario import Scenario
-from gossamer.scenario.toml import digest, loads, to_dict, to_toml
+from gossamer.scenario.toml import digest, leaves, loads, to_dict, to_toml
 from gossamer.sim.run import CHECKPOINT, Options, Report, made_before, run, save
 from gossamer.trace.folder import Run, begin_run, read_scenario, read_table
 
@@ -54,6 +55,8 @@ class Job(NamedTuple):
     seed: int
     folder: Path | None
     """Where its tables go; None when nobody wants them."""
+    world: Path | None = None
+    """Interests and events that were given (``scenario.given.save``), in the place of drawn ones."""
 
     @property
     def name(self) -> str:
@@ -107,19 +110,10 @@ def _other(folder: Path, scenario: Scenario) -> str | None:
         found = loads(read_scenario(folder), folder.name)[0]
     except (DataError, ScenarioError):
         return None
-    there, here = dict(_leaves(to_dict(found))), dict(_leaves(to_dict(scenario)))
+    there, here = leaves(to_dict(found)), leaves(to_dict(scenario))
     differ = (path for path in [*here, *there] if there.get(path) != here.get(path))
     path = next((path for path in differ if path.split(".")[0] not in {"name", "seeds"}), None)
     return None if path is None else f"its {path} is {there.get(path, 'not set')}, not {here.get(path, 'set')}"
-
-
-def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Every setting with its dotted path."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}".lstrip("."))
-    else:
-        yield path, value
 
 
 def done_before(job: Job) -> Run | None:
@@ -176,7 +170,8 @@ def _make(
         every=every,
         resume=begun,
     )
-    outcome = run(job.scenario, job.seed, how)
+    people = None if job.world is None else given.settled(job.scenario, job.seed, *given.load(job.world))
+    outcome = run(job.scenario, job.seed, how, people)
     if job.folder is not None:
         return save(outcome, job.folder), outcome.tables
     config = digest(job.scenario)

@@ -126,7 +126,7 @@ def _lay_down(place: Path, people: Population, events: Events) -> None:
     partial = place / f"population.{uuid.uuid4().hex}.partial"
     partial.mkdir(parents=True)
     for name, columns in (("people", people), ("events", events)):
-        for field, column in zip(columns._fields, columns, strict=True):
+        for field, column in columns._asdict().items():
             np.save(partial / f"{name}-{field}.npy", column)
     with suppress(OSError):  # somebody was faster, with the same bytes
         partial.rename(place / "population")

@@ -6,6 +6,7 @@ kinds: our own refusal, made in a worker; a disk that takes no more; a file that
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ _KNOWN: Final = (
     (r"Python worker exited unexpectedly|EOFException", "a worker died; memory may have run out", "--master local[1]"),
     (r"Connection refused|masters are unresponsive", "nobody answers there", "--master local[*] needs no cluster"),
 )
+_FULL: Final = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 _LONGEST: Final = 300
 
 
@@ -33,6 +35,10 @@ def told(doing: str) -> Iterator[None]:
         yield
     except GossamerError:
         raise
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise DataError(f"{doing}: the disk takes no more ({error})\nHint: free some room, and again") from error
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"pyspark", "py4j", "grpc"}:
             raise
@@ -48,5 +54,6 @@ def cause(said: str) -> tuple[str, str]:
         if found := re.search(pattern, said):
             line = next(line.strip() for line in said.splitlines() if found[0] in line)
             return f"{what} ({line[:_LONGEST]})", hint
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return (lines[0][:_LONGEST] if lines else "Spark gave no reason"), ""
+    lines = [line.strip(": ") for line in said.splitlines() if line.strip() and not line.startswith("An error occurred while")]
+    deepest = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return ([*lines[:1], *deepest[-1:]] or ["Spark gave no reason"])[-1][:_LONGEST], ""

@@ -29,7 +29,8 @@ METRICS: Final = "run string, metric string, value double"
 """One number a row; null where a metric has no value (a cycle that never came)."""
 GROUPED: Final = "<the settings asked for>, metric string, runs long, mean double, least double, most double"
 SPREADS: Final = (
-    "run string, event long, wanted long, delivered long, copies long, unwanted long, last_hop long, hops long, control long"
+    "run string, event long, wanted long, delivered long, copies long, unwanted long, last_hop long, hops long, "
+    "repaired long, control long"
 )
 """Receipts summed up by event, as ``measure.delivery.Spread`` has them."""
 _FRACTION: Final = "decimal(38,18)"
@@ -52,21 +53,26 @@ def metrics(spark: SparkSession, found: Sequence[Found]) -> DataFrame:
 def summed(receipts: DataFrame, wanting: DataFrame, control: DataFrame | None = None) -> DataFrame:
     """Receipts beside the truth, as SPREADS: ``measure.delivery.summarise`` for any number of runs.
 
-    receipts : run, event, node, hop      every message received, in any order
-    wanting  : run, event, node           who wants what; a node once, or once a row of it
-    control  : run, event, control        messages about an event that do not carry it, where they were counted
+    receipts : run, event, node, hop, tick, repaired   every message received, in any order
+    wanting  : run, event, node, staying               who wants what; those who left before it could come do not count
+    control  : run, event, control                     messages that do not carry the event, where they were counted
     """
     pair = ["run", "event", "node"]
-    got = receipts.groupBy(*pair).agg(F.min("hop").cast("long").alias("hop"), F.count("*").alias("copies"))
-    right = wanting.select(*pair).distinct().withColumn("wanted", F.lit(1))
-    both = got.join(right, pair, "full_outer").withColumn("first", F.col("wanted").isNotNull() & F.col("hop").isNotNull())
+    # Of the copies of one node what was spread comes before what repair brought, then the earliest, then fewest hops.
+    first = F.min(F.struct(F.col("repaired"), F.col("tick"), F.col("hop").cast("long").alias("hop")))
+    got = receipts.groupBy(*pair).agg(first.alias("first"), F.count("*").alias("copies"))
+    right = wanting.groupBy(*pair).agg(F.max("staying").alias("staying"))
+    both = got.join(right, pair, "full_outer")
+    delivered = F.col("staying") & F.col("first").isNotNull()
+    hop = F.when(delivered & ~F.col("first.repaired"), F.col("first.hop"))
     by_event = both.groupBy("run", "event").agg(
-        _whole(F.sum("wanted")).alias("wanted"),
-        _whole(F.count_if("first")).alias("delivered"),
+        _whole(F.count_if("staying")).alias("wanted"),
+        _whole(F.count_if(delivered)).alias("delivered"),
         _whole(F.sum("copies")).alias("copies"),
-        _whole(F.sum(F.when(F.col("wanted").isNull(), F.col("copies")))).alias("unwanted"),
-        _whole(F.max(F.when(F.col("first"), F.col("hop")))).alias("last_hop"),
-        _whole(F.sum(F.when(F.col("first"), F.col("hop")))).alias("hops"),
+        _whole(F.sum(F.when(F.col("staying").isNull(), F.col("copies")))).alias("unwanted"),
+        _whole(F.max(hop)).alias("last_hop"),
+        _whole(F.sum(hop)).alias("hops"),
+        _whole(F.count_if(delivered & F.col("first.repaired"))).alias("repaired"),
     )
     if control is None:
         return by_event.withColumn("control", F.lit(0).cast("long"))
@@ -89,17 +95,19 @@ def grouped(of_runs: DataFrame, who: DataFrame, by: Sequence[str]) -> DataFrame:
 def dissemination(spreads: DataFrame, keys: Sequence[str] = ("run",)) -> DataFrame:
     """How well events spread, and at what cost: a row for each value of the keys, a column a metric."""
     wanted, delivered, copies = F.col("wanted"), F.col("delivered"), F.col("copies")
-    short = delivered != wanted
+    short, spread = delivered != wanted, delivered - F.col("repaired")
     return spreads.groupBy(*keys).agg(
         F.count("*").alias("events"),
+        F.sum(delivered).alias("deliveries"),
         _mean_ratio(delivered / wanted, wanted > 0).alias("hit_ratio"),
+        _mean_ratio(spread / wanted, wanted > 0).alias("hit_ratio_at_once"),
         (F.count_if(~short) / F.count("*")).alias("complete"),
         _mean_ratio(delivered / wanted, short).alias("hit_ratio_of_incomplete"),
         _ratio(F.col("unwanted"), copies).alias("spam"),
         _ratio(copies - F.col("unwanted") - delivered, copies).alias("duplicates"),
         _ratio(copies, delivered).alias("copies_per_delivery"),
         _ratio(F.col("control"), delivered).alias("control_per_delivery"),
-        _ratio(F.col("hops"), delivered).alias("mean_hops"),
+        _ratio(F.col("hops"), spread).alias("mean_hops"),
         F.max("last_hop").alias("max_hops"),
     )
 
@@ -201,10 +209,15 @@ def _last(spreads: DataFrame, _: DataFrame) -> DataFrame:
     return _long(dissemination(_at_last(spreads)), ["run"])
 
 
+def _spread_whole() -> Column:
+    """Which events reached all without repair, whose receipts have no hops."""
+    return (F.col("delivered") == F.col("wanted")) & (F.col("repaired") == 0)
+
+
 def _lengths(spreads: DataFrame, _: DataFrame) -> DataFrame:
     """How many want an event, and what the hops come to in long rings."""
     last, wanted = _at_last(spreads), F.col("wanted")
-    real = (F.col("delivered") == wanted) & wanted.between(*_LONG)
+    real = _spread_whole() & wanted.between(*_LONG)
     folded = last.groupBy("run").agg(
         F.min("wanted").alias("ring_length.min"),
         F.max("wanted").alias("ring_length.max"),
@@ -221,7 +234,7 @@ def _fit(spreads: DataFrame, _: DataFrame) -> DataFrame:
     """Least squares of the last hop over the logarithm of a ring's length, each length counting once."""
     wanted = F.col("wanted")
     last = _at_last(spreads)
-    real = last.where((F.col("delivered") == wanted) & wanted.between(*_FIT))
+    real = last.where(_spread_whole() & wanted.between(*_FIT))
     means = real.groupBy("run", "wanted").agg((F.sum("last_hop") / F.count("*")).alias("y"))
     # Every length in order, whatever partition it came from: sums are then taken alike.
     ordered = Window.partitionBy("run").orderBy("wanted").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)

@@ -15,10 +15,10 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -27,11 +27,11 @@ from gossamer.errors import DataError
 from gossamer.pipeline.failures import told
 from gossamer.scenario import given
 from gossamer.scenario.scenario import Scenario
-from gossamer.scenario.toml import loads, to_dict, to_toml
+from gossamer.scenario.toml import leaves, loads, to_dict, to_toml
 from gossamer.sim.run import made_before, needs, run, save
 from gossamer.trace.folder import Run, read_run
 
-__all__ = ["RESULTS", "Task", "cost", "flat", "leaves", "results", "sweep", "variants", "watched"]
+__all__ = ["RESULTS", "Task", "cost", "results", "sweep", "variants", "watched"]
 
 RESULTS: Final = (
     "name string, seed long, config string, state string, gossamer string, settings map<string,string>, "
@@ -226,22 +226,9 @@ def results(spark: SparkSession, tasks: Sequence[Task], folder: Path) -> None:
     for task in tasks:
         it = read_run(task.folder)
         settings = {path: str(value) for path, value in leaves(to_dict(task.scenario)).items()}
-        numbers = {name: None if value is None else float(value) for name, value in flat(it.metrics).items()}
+        numbers = {name: None if value is None else float(value) for name, value in leaves(it.metrics).items()}
         rows.append((task.scenario.name, it.seed, it.config, it.state, it.gossamer, settings, numbers, task.name))
     with told(f"{folder}: writing what came out"):
         made = spark.createDataFrame(rows, RESULTS).coalesce(1)
         whole = made.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         whole.partitionBy("run").parquet(str(folder))
-
-
-def leaves(value: Any, path: str = "") -> dict[str, object]:  # noqa: ANN401  (any table of settings)
-    """Every setting with its dotted path; places in lists are numbers."""
-    inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else None
-    if inner is None:
-        return {path: value}
-    return {key: leaf for name, part in inner for key, leaf in leaves(part, f"{path}.{name}".lstrip(".")).items()}
-
-
-def flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Every metric with its dotted name."""
-    return leaves(dict(metrics))

@@ -19,13 +19,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from gossamer.errors import DataError, ScenarioError
-from gossamer.pipeline.sweep import leaves
 from gossamer.scenario.scenario import Scenario
-from gossamer.scenario.toml import loads, to_dict
+from gossamer.scenario.toml import leaves, loads, to_dict
 from gossamer.trace.folder import Run, read_run, read_scenario
 from gossamer.trace.tables import TABLES
 
-__all__ = ["RUNS", "Found", "checked", "find", "runs", "table"]
+__all__ = ["RUNS", "Found", "checked", "find", "opened", "runs", "table"]
 
 RUNS: Final = "run string, seed long, rows long, settings map<string,string>"
 """One row a run: its name, its seed, how many rows lived in it, every setting of its scenario."""
@@ -58,7 +57,7 @@ def find(places: Sequence[Path]) -> list[Found]:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"two runs would be called {twice}\nHint: name the folder that holds both")
-    return [_opened(folder, name) for folder, name in found.items()]
+    return [opened(folder, name) for folder, name in found.items()]
 
 
 def _hidden(path: Path) -> bool:
@@ -74,7 +73,8 @@ def _nothing(place: Path) -> str:
     return f"{place}: {what}, expected the folder of a run, with its run.json\nHint: gossamer simulate SCENARIO --out {place}"
 
 
-def _opened(folder: Path, name: str) -> Found:
+def opened(folder: Path, name: str) -> Found:
+    """The finished run in a folder, under a name."""
     it = read_run(folder)
     try:
         scenario = loads(read_scenario(folder), name)[0]

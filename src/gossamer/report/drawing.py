@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "TITLES", "WIDE", "draw", "require_extra"]
+__all__ = ["COLOURS", "TITLES", "WIDE", "draw", "painted", "require_extra"]
 
 TITLES: Final = {
     "rings": "Construction of the rings",
@@ -110,19 +110,31 @@ def require_extra() -> None:
 
 def draw(name: str, found: Mapping[Case, Curve], folder: Path, note: str) -> dict[str, Path]:
     """Draw one figure into a folder; where it is, by kind. ``note`` says what was run."""
+    about = f"The paper: {STATEMENTS[name]} Here: {note}."
+
+    def paint(figure: Figure) -> None:
+        _DRAWN[name](figure, found)
+
+    return painted(name, TITLES[name], about, folder, _sizes(name, len(found)), paint)
+
+
+def painted(
+    name: str, title: str, about: str, folder: Path, size: tuple[float, float], paint: Callable[[Figure], None]
+) -> dict[str, Path]:
+    """Paint on an empty figure, and keep it as SVG and PNG; where they are, by kind."""
     require_extra()
     from matplotlib import rc_context  # noqa: PLC0415  (an extra: it is loaded when something is drawn)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with rc_context(cast("Any", _STYLE)):
-        figure = Figure(figsize=_sizes(name, len(found)), layout="constrained")
-        _DRAWN[name](figure, found)
-        about = {"Title": TITLES[name], "Description": f"The paper: {STATEMENTS[name]} Here: {note}."}
+        figure = Figure(figsize=size, layout="constrained")
+        paint(figure)
+        told = {"Title": title, "Description": about}
         paths = {kind: folder / f"{name}.{kind}" for kind in ("svg", "png")}
         for kind, path in paths.items():
             with renamed(path) as partial:
                 quiet: dict[str, Any] = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-                figure.savefig(partial, format=kind, dpi=_DPI, metadata=about | quiet)
+                figure.savefig(partial, format=kind, dpi=_DPI, metadata=told | quiet)
     return paths
 
 

@@ -14,7 +14,7 @@ from gossamer.report.claims import STATEMENTS, Verdict, tally
 from gossamer.report.drawing import COLOURS, TITLES, WIDE
 from gossamer.trace.folder import renamed
 
-__all__ = ["write_page"]
+__all__ = ["inline", "sheet", "write_page"]
 
 _STYLE: Final = """
 :root { color-scheme: light dark; %(day)s }
@@ -60,7 +60,7 @@ def write_page(
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Sub-2-Sub, reproduced</title><style>{_style()}</style></head><body>",
+        f"<title>Sub-2-Sub, reproduced</title><style>{sheet()}</style></head><body>",
         "<h1>Sub-2-Sub, reproduced</h1>",
         _PAPER,
         f'<p class="meta">{html.escape(note)}<br><code>{html.escape(command)}</code></p>',
@@ -74,7 +74,7 @@ def write_page(
         ]
         if name in pictures:
             wide = ' class="wide"' if name in WIDE else ""
-            parts.append(f"<figure{wide}>{_inline(pictures[name], name)}</figure>")
+            parts.append(f"<figure{wide}>{inline(pictures[name], name, TITLES[name])}</figure>")
         else:
             parts.append(f"<pre>{html.escape(chr(10).join(lines))}</pre>")
         parts.append(_rows([it for it in verdicts if it.figure == name]))
@@ -83,7 +83,7 @@ def write_page(
         partial.write_text("\n".join(parts), encoding="utf-8")
 
 
-def _style() -> str:
+def sheet() -> str:
     """The sheet, with the colours of the figures by day and by night."""
     both = {**COLOURS, **_MORE}
     day, night = (" ".join(f"--{name}: {pair[n]};" for name, pair in both.items()) for n in (0, 1))
@@ -106,7 +106,7 @@ def _rows(verdicts: Sequence[Verdict]) -> str:
     return f'<div class="scroll"><table>{"".join(rows)}</table></div>'
 
 
-def _inline(path: Path, name: str) -> str:
+def inline(path: Path, name: str, title: str) -> str:
     """An SVG as a part of the page: its ids the figure's own, its colours the page's, and no word of other places."""
     try:
         whole = path.read_text(encoding="utf-8")
@@ -118,4 +118,4 @@ def _inline(path: Path, name: str) -> str:
     svg = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', svg).replace("url(#", f"url(#{name}-")
     colours = {day: colour for colour, (day, _) in COLOURS.items()}
     svg = re.sub(r"#[0-9a-f]{6}\b", lambda found: f"var(--{colours[found[0]]})" if found[0] in colours else found[0], svg)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(TITLES[name])}"', 1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(title)}"', 1)

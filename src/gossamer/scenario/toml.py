@@ -28,7 +28,7 @@ from typing import Any, get_args, get_type_hints
 from gossamer.errors import ScenarioError
 from gossamer.scenario.scenario import Scenario
 
-__all__ = ["digest", "from_dict", "load", "loads", "presets", "to_dict", "to_toml"]
+__all__ = ["digest", "from_dict", "leaves", "load", "loads", "presets", "to_dict", "to_toml"]
 
 Toml = Any
 """A value of a TOML text: of any kind until it is checked."""
@@ -110,6 +110,17 @@ def digest(scenario: Scenario) -> str:
     table = to_dict(from_dict(to_dict(scenario)))
     del table["name"], table["seeds"]
     return hashlib.blake2b(json.dumps(table, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def leaves(value: object, path: str = "") -> dict[str, Any]:
+    """Every value in tables of tables (settings, metrics) with its dotted path; places in a list are numbers."""
+    if isinstance(value, Mapping):
+        inner = [(str(name), part) for name, part in value.items()]
+    elif isinstance(value, list):
+        inner = [(str(n), part) for n, part in enumerate(value)]
+    else:
+        return {path: value}
+    return {key: leaf for name, part in inner for key, leaf in leaves(part, f"{path}.{name}".lstrip(".")).items()}
 
 
 def to_toml(scenario: Scenario) -> str:

@@ -61,6 +61,7 @@ def spreads(*dates: tuple[int, Sequence[int], Sequence[int], Sequence[int]], unw
         last_hop=last,
         hops=delivered,
         control=0,
+        repaired=0,
     )
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from gossamer.cli.main import DONE, REFUSED, main
 from gossamer.errors import CallerError, DataError, ScenarioError
+from gossamer.pipeline import session as of_spark
 from gossamer.pipeline.overlay import WORK, Simulated, simulate
 from gossamer.scenario import scenario as settings
 from gossamer.scenario.population import population
 from gossamer.scenario.scenario import Scenario
+from gossamer.scenario.toml import to_toml
 from gossamer.sim.prints import fingerprint
 from gossamer.sim.run import Outcome, Report, run, save
 from gossamer.sim.world import World
@@ -160,3 +165,30 @@ def test_a_mark_that_is_cut_off_is_said_to_be(spark: SparkSession, tmp_path: Pat
     mark.write_bytes(mark.read_bytes()[:100])
     with pytest.raises(DataError, match="cannot be read"):
         simulate(spark, STILL, 1, tmp_path, blocks=3)
+
+
+# ---------------------------------------------------------------------------------------------------- as a shell sees it
+
+
+def test_a_spool_is_for_what_is_shuffled(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["pipeline", "simulate", "rings", "--out", str(tmp_path / "out"), "--spool", "there"]) == REFUSED
+    assert "--exchange shuffle" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_runs_are_told_in_one_object_and_once_done_are_not_made_again(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_spark, "session", lambda **_: nullcontext(spark))
+    (tmp_path / "still.toml").write_text(to_toml(STILL))
+    words = ["pipeline", "simulate", str(tmp_path / "still.toml"), "--out", str(tmp_path / "out"), "--blocks", "2", "--json"]
+    assert main(words) == DONE
+    found = json.loads(capsys.readouterr().out)["runs"][0]
+    whole = run(STILL, 1)
+    assert (found["state"], found["metrics"]["hit_ratio"]) == (whole.state, whole.metrics["hit_ratio"])
+    assert (Path(found["folder"]) / "run.json").exists()
+    assert main(words) == DONE
+    again = json.loads(capsys.readouterr().out)["runs"][0]
+    assert (again["state"], again["supersteps"]) == (found["state"], 0)
+    assert main([*words, "--set", "population.nodes=101"]) == REFUSED
+    assert "population.nodes" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gossamer import __version__
-from gossamer.cli import running
+from gossamer.cli import overlay, running
 from gossamer.cli.progress import Progress, spoken
 from gossamer.errors import CallerError, MissingExtraError
 from gossamer.report.measured import Measured, table, write
@@ -64,6 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("run", _RUN, _of_run),
         ("sweep", _SWEEP, _of_sweep),
         ("measure", _MEASURE, _of_measure),
+        ("simulate", overlay.DESCRIPTION, overlay.configure),
     ):
         first = description.split("\n\n", maxsplit=1)[0].replace("\n", " ")
         kind = argparse.RawDescriptionHelpFormatter
@@ -111,7 +112,7 @@ def _of_measure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do one of the parts."""
     require_extra()
-    parts = {"run": _run, "sweep": _sweep, "measure": _measure}
+    parts = {"run": _run, "sweep": _sweep, "measure": _measure, "simulate": overlay.run}
     return parts[args.part](args)
 
 

@@ -30,7 +30,7 @@ from gossamer.sim.checkpoint import Arrays
 from gossamer.sim.lanes import taken
 from gossamer.sim.part import Batch, Piece
 
-__all__ = ["PACKETS", "TOLD", "Carrier", "Files", "Shuffle"]
+__all__ = ["PACKETS", "TOLD", "Carrier", "Files", "Shuffle", "idle"]
 
 TOLD: Final = "block int, part int, payload binary"
 """What a task tells the driver: sums, as a pack; in parts, where it is long."""
@@ -101,6 +101,11 @@ def _ask(spark: SparkSession, tasks: int, work: Callable[[int], bytes]) -> list[
 
     rows = spark.range(0, tasks, 1, tasks).mapInArrow(told, TOLD).collect()  # sums alone
     return [Pack(payload) for _, payload in sorted(_joined(rows).items())]
+
+
+def idle(spark: SparkSession, tasks: int) -> None:
+    """A superstep in which nobody has anything to do."""
+    _ask(spark, tasks, lambda _: in_bytes({}, {}))
 
 
 # ---------------------------------------------------------------------------------------------------- files

@@ -12,9 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from gossamer.scenario import scenario as settings
+from gossamer.scenario.population import population
 from gossamer.scenario.scenario import Scenario
+from gossamer.sim.part import hand_out, part
 from gossamer.sim.run import run
-from gossamer.system.catalogue import SYSTEMS
+from gossamer.system.catalogue import SYSTEMS, plan
 from gossamer.truth import judge
 
 __all__ = ["scenarios", "warm"]
@@ -63,3 +65,12 @@ def warm(say: Callable[[str], None]) -> None:
     for n, scenario in enumerate(todo):
         say(f"compiling: {scenario.name} ({n + 1} of {len(todo)})")
         run(scenario, 1)
+    say("compiling: mail between parts of a world")
+    parts(todo[0])
+
+
+def parts(scenario: Scenario) -> None:
+    """Let one half of a world write to the other."""
+    half = part(scenario, plan(scenario.system, scenario.form, {}), population(scenario, 1), 1, 2, 0)
+    half.run_tick()
+    hand_out(half, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -134,3 +134,27 @@ class NaiveSamples:
         kept = len(new) <= room.index(partner) if expected and partner in spare else False
         if kept and partner is not None and held is not None:
             self.places[partner] = (held[0], stamp)
+
+
+Happening = tuple[int, int]
+"""An event, and the cycle it was received in."""
+
+
+def naive_digest(
+    memory: Sequence[Happening], now: int, rest: int, window: int, wanted: Callable[[int], bool]
+) -> list[Happening]:
+    """What of a row's memory is told: what is wanted, has rested and is not too old."""
+    return [(event, when) for event, when in memory if rest <= now - when <= window and wanted(event)]
+
+
+def naive_pull(listed: Sequence[Happening], wanted: Callable[[int], bool], had: set[int]) -> list[Happening]:
+    """What of a digest its reader asks for."""
+    return [(event, when) for event, when in listed if wanted(event) and event not in had]
+
+
+def naive_push(
+    memory: Sequence[Happening], listed: Sequence[Happening], now: int, rest: int, window: int, wanted: Callable[[int], bool]
+) -> list[int]:
+    """What the writer of a digest seems to lack: what it wants and did not list, though it has rested a cycle longer."""
+    told = {event for event, _ in listed}
+    return [event for event, _ in naive_digest(memory, now, rest + 1, window, wanted) if event not in told]

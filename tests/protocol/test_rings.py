@@ -11,7 +11,7 @@ from gossamer.protocol.descriptor import Book
 from gossamer.protocol.selection import ASKED, DONE, MET, WHOLE
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Now, Parcels, empty_parcels
 from tests.naive.protocol import naive_ring
-from tests.protocol.peers import book_of, random_boxes
+from tests.protocol.peers import View, book_of, random_boxes
 
 COUNT = 16
 
@@ -306,3 +306,37 @@ def test_an_answer_says_so() -> None:
     circle.learn(3, [0])
     reply = circle.answer(3, circle.ask(0, 3))
     assert (int(reply.sender[0]), int(reply.to[0]), int(reply.asks[0])) == (3, 0, ANSWER)
+
+
+def test_who_changes_its_mind_tells_every_link_before_it_is_judged_and_they_let_go_of_it_at_once() -> None:
+    random, gone = np.random.default_rng(8), 0
+    for _ in range(40):
+        boxes = random_boxes(random, 40, 2, 6)
+        book = book_of(random, boxes, versioned=True)
+        changed, now = View(book, 0, 1).learn(list(range(1, 20))), Now(np.uint64(5), 7, 14)
+        before, mail = changed.ordered, empty_parcels(32, 1)
+        assert rings.tell(now, changed.state, 0, 0, mail) == DONE
+        assert int(mail.used[0]) == 0  # nothing has changed yet
+        links.change(changed.state, 0)
+        links.reselect(changed.state, 0)  # a link found dead meanwhile changes nothing about that
+        if before:
+            assert rings.tell(now, changed.state, 0, 20, empty_parcels(len(before) - 1, 1)) == selection.NO_MAIL
+        assert rings.tell(now, changed.state, 0, 20, mail) == DONE
+        assert mail.to[: mail.used[0]].tolist() == before
+        told = {(int(mail.sender[m]), int(mail.stamp[m]), int(mail.asks[m])) for m in range(len(before))}
+        assert told <= {(20, 7, ANSWER)}
+        assert mail.start[: len(before) + 1].tolist() == [0] * (len(before) + 1)
+        assert rings.tell(now, changed.state, 0, 20, mail) == DONE
+        assert int(mail.used[0]) == len(before)  # once is enough
+        changed.own = 20
+        assert changed.learn(list(range(1, 20))).chosen == naive_ring(boxes, book.key, 20, range(1, 20), 1)
+        others = list(range(1, 20))
+        for other in before:
+            view = View(book, other, 1).learn([0, *others])
+            assert 0 in view.chosen
+            view.learn([20])  # as the sender of a message with nothing in it is considered
+            assert 0 not in view.chosen
+            view.learn([0, *others])  # nor is it believed again
+            assert view.chosen == naive_ring(boxes, book.key, other, [20, *others], 1)
+            gone += 20 not in view.chosen
+    assert gone > 20

@@ -44,6 +44,7 @@ class Journey:
         self.left = [{node for node in self.leaves if self.leaves[node] <= cycle + PATIENCE} for _, cycle in self.dated]
 
     def holds(self, handle: int, event: int) -> bool:
+        """Whether a descriptor wants an event."""
         low, high = self.people.boxes[handle].tolist()
         return all(a <= x <= b for a, x, b in zip(low, self.events.points[event].tolist(), high, strict=True))
 
@@ -57,6 +58,7 @@ class Journey:
         ]
 
     def table(self, name: str) -> list[dict[str, Any]]:
+        """A table of the run, row by row."""
         return self.outcome.tables[name].to_pylist()  # type: ignore[no-any-return]
 
 

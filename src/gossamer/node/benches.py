@@ -267,12 +267,13 @@ class RingsBench(Bench):
         return state.handles[state.start[0] : state.start[0] + state.size[0]], state.known, state.changed
 
     def changed(self, row: Self) -> None:
-        """Whoever is linked to is judged anew."""
-        links.reselect(row.states[self.name], 0)
+        """Whoever is linked to is told, and judged anew."""
+        links.change(row.states[self.name], 0)
 
     def turn(self, book: Book, now: Now, row: Self, letters: list[Letter], *, due: bool) -> list[Letter]:
-        """Answer all requests from the view as it is, merge all mail at once, then start what is due."""
+        """Tell of a changed mind, answer all requests from the view as it is, merge all mail at once, start what is due."""
         self._out.used[0] = 0
+        self._make(row, partial(self._tell, now, row))
         if letters:
             mail, order = parcels(letters), np.arange(len(letters), dtype=np.int32)
             for m, letter in enumerate(letters):
@@ -284,6 +285,9 @@ class RingsBench(Bench):
             for n in range(rings.exchanges(row.states[self.name], 0, it.links_per_exchange, it.haste)):
                 self._make(row, partial(self._request, book, now, row, n))
         return [self._read(m) for m in range(int(self._out.used[0]))]
+
+    def _tell(self, now: Now, row: Self) -> int:
+        return rings.tell(now, row.states[self.name], 0, row.own, self._out)
 
     def _reply(self, book: Book, now: Now, row: Self, mail: Parcels, m: Any) -> int:  # noqa: ANN401
         state, near, sample = (row.states[name] for name in (self.name, "vicinity", "cyclon"))

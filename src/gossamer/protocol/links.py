@@ -40,7 +40,10 @@ from gossamer.protocol.selection import (
     select,
 )
 
-__all__ = ["Links", "consider", "drop", "find", "links", "place", "reselect", "settle", "widen"]
+__all__ = ["TELL", "Links", "change", "consider", "drop", "find", "links", "place", "reselect", "settle", "widen"]
+
+ANEW, TELL = np.uint8(1), np.uint8(2)
+"""What a row has yet to do: judge its links anew, and tell them that it wants something else."""
 
 
 class Links(NamedTuple):
@@ -57,7 +60,7 @@ class Links(NamedTuple):
     news: NDArray[np.uint32]
     """(N,) uint32: how often the row got new links."""
     stale: Flags
-    """(N,) uint8: whether links without a mark are to be judged anew."""
+    """(N,) uint8: ANEW where links are to be judged anew, TELL where they are to be told first of a changed mind."""
     ahead: Keys
     """(N,) uint64: the offset beyond which, going up, every event of the row has its next ones already."""
     behind: Keys
@@ -367,13 +370,20 @@ def drop(book: Book, state: Links, i: int, own: int, handle: int) -> bool:
 
 @kernel
 def reselect(state: Links, i: int) -> None:
-    """A link is lost, or the row wants something else now: judge every link anew at the next merge.
+    """A link is lost, or wants something else now: judge every link anew at the next merge.
 
     What was rejected, by the row or by others for its sake, may be wanted after all; so all of it has to be told again.
     """
-    state.stale[i] = 1
+    state.stale[i] |= ANEW
     state.ahead[i], state.behind[i] = ~_0, _0
     for k in range(state.known.shape[1]):
         state.known[i, k] = NONE
     for at in range(state.start[i], state.start[i] + state.size[i]):
         state.marks[at] &= ~WHOLE
+
+
+@kernel
+def change(state: Links, i: int) -> None:
+    """The row wants something else now: its links are told before they are judged anew."""
+    reselect(state, i)
+    state.stale[i] |= TELL

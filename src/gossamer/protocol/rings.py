@@ -20,7 +20,7 @@ from gossamer.interest.cover import frame
 from gossamer.jit import kernel, tiny
 from gossamer.protocol.cyclon import Samples
 from gossamer.protocol.descriptor import Book, same_peer
-from gossamer.protocol.links import Links, consider, drop, find, place, reselect, settle
+from gossamer.protocol.links import TELL, Links, consider, drop, find, place, reselect, settle
 from gossamer.protocol.selection import (
     AHEAD,
     ASKED,
@@ -40,7 +40,7 @@ from gossamer.protocol.selection import (
 from gossamer.protocol.vicinity import Near
 from gossamer.protocol.view import ANSWER, ASK, BOUNCE, Now, Parcels
 
-__all__ = ["Params", "drop", "exchanges", "merge", "reply", "request", "reselect"]
+__all__ = ["Params", "drop", "exchanges", "merge", "reply", "request", "reselect", "tell"]
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
@@ -413,3 +413,22 @@ def reply(
     return _write(
         book, now, state, near, sample, i, own, reader, ANSWER, limit, int(mail.stamp[m]), 0, out, samples_too, depth, desk
     )
+
+
+@kernel
+def tell(now: Now, state: Links, i: int, own: int, out: Parcels) -> int:
+    """Write to all links, before any is dropped, that the row wants something else now: its descriptor alone says what."""
+    # Departs from the paper: it has no word for those who were next to a row until it changed its mind. A hub asks each of
+    # hundreds once in as many cycles; so long it would send the row what nobody there wants, and miss who is next behind it.
+    if state.stale[i] & TELL == 0:
+        return DONE
+    m = out.used[0]
+    if m + state.size[i] > out.to.shape[0]:
+        return NO_MAIL
+    for at in range(state.start[i], state.start[i] + state.size[i]):
+        out.sender[m], out.to[m], out.stamp[m], out.asks[m] = own, state.handles[at], now.cycle, ANSWER
+        out.start[m + 1] = out.start[m]
+        m += 1
+    out.used[0] = m
+    state.stale[i] &= ~TELL
+    return DONE

@@ -181,12 +181,15 @@ class RingsLane(Lane):
         self.state: list[links.Links] = [links.links(block.rows) for block in world.blocks]
         self.desks = [selection.desk(attributes) for _ in world.blocks]
         self._room = [(max(64, 2 * block.rows), max(1024, 64 * block.rows)) for block in world.blocks]
+        self._no_mail = np.zeros(world.rows + 1 if world.book.versioned else 1, np.int64), np.empty(0, np.int32)
 
     def tick(self, now: Now, mail: Parcels | None, due: int) -> None:
-        """Answer all requests, merge all mail, then start what is due."""
+        """Tell of changed minds, answer all requests, merge all mail, then start what is due."""
         out = [empty_parcels(*self._room[block.number]) for block in self.world.blocks]
+        first, order = self._no_mail if mail is None else self.world.route(mail)
+        if self.world.book.versioned:
+            self.world.each_block(lambda block: self._tell(block, now, first, out))
         if mail is not None:
-            first, order = self.world.route(mail)
             self.world.each_block(lambda block: self._answer(block, now, mail, first, order, out))
             self.world.each_block(lambda block: self._merge(block, mail, first, order))
         if due:
@@ -218,6 +221,10 @@ class RingsLane(Lane):
     def _views(self, block: Block) -> tuple[Any, Any]:
         lanes = self.world.lanes
         return lanes["vicinity"].state[block.number], lanes["cyclon"].state[block.number]
+
+    def _tell(self, block: Block, now: Now, first: Offsets, out: list[Parcels]) -> None:
+        b, first, done = block.number, first[block.at :], np.zeros(1, np.int64)
+        self._run(block, out, lambda: sweeps.rings_tell(now, self.state[b], block.own, block.due, first, out[b], done))
 
     def _answer(self, block: Block, now: Now, mail: Parcels, first: Offsets, order: Handles, out: list[Parcels]) -> None:
         b, (near, sample), book = block.number, self._views(block), self.world.book

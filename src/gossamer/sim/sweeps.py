@@ -119,6 +119,18 @@ def vicinity_mail(
 
 
 @sweep
+def rings_tell(now: Now, links: Links, own: Handles, due: Flags, first: Offsets, out: Parcels, done: Numbers) -> int:
+    """Let every row that acts in this tick and has changed its mind say so, from row done[0] on."""
+    for i in range(done[0], own.shape[0]):
+        if due[i] != 0 or first[i + 1] > first[i]:
+            answer = rings.tell(now, links, i, own[i], out)
+            if answer != DONE:
+                done[0] = i
+                return answer
+    return DONE
+
+
+@sweep
 def rings_reply(
     book: Book,
     now: Now,

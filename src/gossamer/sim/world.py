@@ -24,7 +24,7 @@ import numpy as np
 
 from gossamer.arrays import NONE, Flags, Handles, Offsets, Rows
 from gossamer.protocol.fingers import no_fingers
-from gossamer.protocol.links import reselect
+from gossamer.protocol.links import change
 from gossamer.protocol.view import Mail, Now, Parcels
 from gossamer.protocol.views import Views
 from gossamer.scenario.laws import threshold
@@ -202,7 +202,7 @@ class World:
                 leave.forget(lane.state[block.number], rows[low:high] - block.base)
 
     def _change(self, cycle: int) -> Rows:
-        """Give rows their next descriptors; what they are linked to is judged anew, what others know of them gets old."""
+        """Give rows their next descriptors; their links are told and judged anew, what others know of them gets old."""
         people = self.people
         low, high = np.searchsorted(people.change_cycle, (cycle, cycle + 1))
         rows = people.change_row[low:high]
@@ -210,7 +210,7 @@ class World:
         if rows.size and "rings" in self.lanes:
             for block in self.blocks:
                 for row in rows[(rows >= block.base) & (rows < block.base + block.rows)]:
-                    reselect(self.lanes["rings"].state[block.number], row - block.base)
+                    change(self.lanes["rings"].state[block.number], row - block.base)
         return np.unique(rows).astype(np.int32)
 
     # ---------------------------------------------------------------------------------------------- mail

@@ -45,10 +45,15 @@ def _pass_on(
     own: int,
     mail: Copies,
     m: int,
+    state: int,
     desk: arcs.Desk,
     out: Copies,
 ) -> int:
-    """What a row does with an event it has not passed on yet."""
+    """What a row does with an event it has not passed on yet, or with one more arc of it.
+
+    With one more arc it asks nobody beyond: where views contradict each other, after subscriptions have changed, two who each
+    know of somebody that the other's neighbours do not would send the event round the ring for ever.
+    """
     source, event, hop = mail.sender[m], mail.event[m], mail.hop[m]
     if rules.arcs == 0 or (mail.what[m] == COPY and source != NONE):
         return spread.forward(book, now, happenings, views.links, views.near, i, own, source, event, hop, rules.shortcuts, out)
@@ -57,7 +62,7 @@ def _pass_on(
         low = high = arcs.whole(book.key[own])
     return arcs.cover(
         book, happenings, views, i, own, source, event, hop, low, high,
-        rules.fanout, rules.close, desk, out,
+        rules.fanout, int(rules.close != 0 and state != PASSED), desk, out,
     )  # fmt: skip
 
 
@@ -124,7 +129,7 @@ def receive(
     if what in (COPY, ARC):
         if what == COPY and state == PASSED:  # an arc is seen to all the same: nobody else has been given it
             return spread.DONE
-        return _pass_on(book, now, happenings, views, rules, i, own, mail, m, desk, out)
+        return _pass_on(book, now, happenings, views, rules, i, own, mail, m, state, desk, out)
     if what == CLOSE:
         return arcs.answer_close(
             book,

@@ -1,4 +1,4 @@
-"""``gossamer pipeline``: the whole way on Spark, or one part of it: a sweep, the measuring of traces."""
+"""``gossamer pipeline``: the whole way on Spark, or one part of it: a sweep, the measuring of traces, a stream of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gossamer import __version__
-from gossamer.cli import overlay, running
+from gossamer.cli import overlay, running, streaming
 from gossamer.cli.progress import Progress, spoken
 from gossamer.errors import CallerError, MissingExtraError
 from gossamer.report.measured import Measured, table, write
@@ -65,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("sweep", _SWEEP, _of_sweep),
         ("measure", _MEASURE, _of_measure),
         ("simulate", overlay.DESCRIPTION, overlay.configure),
+        *((name, description, arguments) for name, (description, arguments, _) in streaming.PARTS.items()),
     ):
         first = description.split("\n\n", maxsplit=1)[0].replace("\n", " ")
         kind = argparse.RawDescriptionHelpFormatter
@@ -113,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
     """Do one of the parts."""
     require_extra()
     parts = {"run": _run, "sweep": _sweep, "measure": _measure, "simulate": overlay.run}
+    parts |= {name: do for name, (_, _, do) in streaming.PARTS.items()}
     return parts[args.part](args)
 
 

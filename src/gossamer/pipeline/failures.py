@@ -25,6 +25,8 @@ _KNOWN: Final = (
     (r"Connection refused|masters are unresponsive", "nobody answers there", "--master local[*] needs no cluster"),
 )
 _FULL: Final = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+_RAISED: Final = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE|$)", re.MULTILINE)
+"""Refused by an expression of ours."""
 _LONGEST: Final = 300
 
 
@@ -50,9 +52,11 @@ def cause(said: str) -> tuple[str, str]:
     """The one line that tells it, and what to try where that is known."""
     if ours := _OURS.search(said):
         return ours[2].strip(), ""
+    if raised := _RAISED.search(said):
+        return raised[1].strip(), ""
     for pattern, what, hint in _KNOWN:
         if found := re.search(pattern, said):
-            line = next(line.strip() for line in said.splitlines() if found[0] in line)
+            line = next(line.strip(" :") for line in said.splitlines() if found[0] in line)
             return f"{what} ({line[:_LONGEST]})", hint
     lines = [line.strip(": ") for line in said.splitlines() if line.strip() and not line.startswith("An error occurred while")]
     deepest = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody calls it)
 from gossamer.arrays import NONE
 from gossamer.pipeline.traces import Found, runs, table
 
-__all__ = ["GROUPED", "METRICS", "SPREADS", "dissemination", "grouped", "metrics", "summed"]
+__all__ = ["GROUPED", "METRICS", "SPREADS", "beside", "dissemination", "gathered", "grouped", "metrics", "summed"]
 
 METRICS: Final = "run string, metric string, value double"
 """One number a row; null where a metric has no value (a cycle that never came)."""
@@ -33,6 +33,7 @@ SPREADS: Final = (
     "repaired long, control long"
 )
 """Receipts summed up by event, as ``measure.delivery.Spread`` has them."""
+_PAIR: Final = ["run", "event", "node"]
 _FRACTION: Final = "decimal(38,18)"
 _SHORT, _LONG, _QUICK, _P99 = 3, (128, 255), 5, 0.99
 _FIT: Final = (2, 255)
@@ -57,12 +58,20 @@ def summed(receipts: DataFrame, wanting: DataFrame, control: DataFrame | None = 
     wanting  : run, event, node, staying               who wants what; those who left before it could come do not count
     control  : run, event, control                     messages that do not carry the event, where they were counted
     """
-    pair = ["run", "event", "node"]
-    # Of the copies of one node what was spread comes before what repair brought, then the earliest, then fewest hops.
+    return beside(gathered(receipts), wanting, control)
+
+
+def gathered(receipts: DataFrame) -> DataFrame:
+    """The copies a node received of an event: how many, and which counts as the first."""
+    # What was spread comes before what repair brought, then the earliest, then fewest hops.
     first = F.min(F.struct(F.col("repaired"), F.col("tick"), F.col("hop").cast("long").alias("hop")))
-    got = receipts.groupBy(*pair).agg(first.alias("first"), F.count("*").alias("copies"))
-    right = wanting.groupBy(*pair).agg(F.max("staying").alias("staying"))
-    both = got.join(right, pair, "full_outer")
+    return receipts.groupBy(*_PAIR).agg(first.alias("first"), F.count("*").alias("copies"))
+
+
+def beside(got: DataFrame, wanting: DataFrame, control: DataFrame | None = None) -> DataFrame:
+    """Copies that were gathered, beside the truth, as SPREADS."""
+    right = wanting.groupBy(*_PAIR).agg(F.max("staying").alias("staying"))
+    both = got.join(right, _PAIR, "full_outer")
     delivered = F.col("staying") & F.col("first").isNotNull()
     hop = F.when(delivered & ~F.col("first.repaired"), F.col("first.hop"))
     by_event = both.groupBy("run", "event").agg(

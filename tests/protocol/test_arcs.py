@@ -11,7 +11,7 @@ from gossamer.arrays import NONE
 from gossamer.interest.ask import Interests
 from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.spread import ARC, CLOSE, COPY, DONE, HINT, SEEK, Copies, Happenings, empty_copies
+from gossamer.protocol.spread import ARC, CLOSE, COPY, DONE, HINT, REPAIR, SEEK, Copies, Happenings, empty_copies
 from gossamer.protocol.view import Now
 from gossamer.protocol.views import Views
 
@@ -302,3 +302,13 @@ def test_how_far_a_row_is_with_an_event_is_remembered(noted: list[tuple[int, int
         known[event, row] = state
     assert {pair: spread.known(it, *pair) for pair in known} == known
     assert int(it.used[0]) == len(known)
+
+
+def test_a_row_asked_again_and_again_does_no_more_for_an_event() -> None:
+    assert spread.further(spread.UNKNOWN, REPAIR) == spread.HELD
+    assert spread.further(spread.PASSED, REPAIR) == spread.PASSED
+    state = spread.further(spread.HELD, ARC)
+    assert state == spread.PASSED
+    for _ in range(10):
+        state = spread.further(state, ARC)
+    assert state == spread.WEARY

@@ -85,3 +85,11 @@ def test_of_half_of_the_nodes_gone_arcs_with_repair_reach_more_than_the_paper_as
     assert metrics["as printed"]["hit_ratio"] < 0.99
     assert metrics["arcs + repair"]["hit_ratio"] >= 0.999
     assert metrics["arcs + repair"]["copies_per_delivery"] < 1.1
+
+
+def test_where_half_of_all_change_their_minds_messages_stay_few() -> None:
+    """Views that contradict each other once made arcs beget arcs until the memory was full."""
+    ((_, it),) = [(mode, it) for mode, it in scenarios(["changes"], ["arcs"], 300, [1]) if "/50/" in it.name]
+    metrics = line("arcs", it, 1, run(it, 1).tables).metrics
+    assert metrics["copies_per_delivery"] < 4
+    assert metrics["control_per_delivery"] < 4

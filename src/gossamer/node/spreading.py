@@ -108,7 +108,7 @@ class SpreadBench(Bench):
             if new and memory is not None:
                 memory.keep(word.event, now)
             if brings:
-                had.add(word.event, max(state, spread.HELD if word.what == spread.REPAIR else spread.PASSED))
+                had.add(word.event, int(spread.further(state, word.what)))
             if letter.asks == ASK:
                 row.receipts.append(Receipt(letter.peer, word, new))
         return [self._read(m, had, words, now) for m in range(int(self._out.used[0]))]

@@ -12,7 +12,7 @@ from gossamer.arrays import NONE
 from gossamer.jit import tiny
 from gossamer.protocol import arcs, spread
 from gossamer.protocol.descriptor import Book
-from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, PASSED, SEEK, UNKNOWN, Copies, Happenings
+from gossamer.protocol.spread import ARC, CLOSE, COPY, HINT, PASSED, SEEK, UNKNOWN, WEARY, Copies, Happenings
 from gossamer.protocol.view import ASK, Now
 from gossamer.protocol.views import Views, forget
 
@@ -122,12 +122,12 @@ def receive(
     desk: arcs.Desk,
     out: Copies,
 ) -> int:
-    """Deal with message m, where `state` is how far the row is with the event: UNKNOWN, HELD or PASSED."""
+    """Deal with message m, where `state` is how far the row is with the event, from UNKNOWN to WEARY."""
     what = mail.what[m]
     if mail.asks[m] != ASK:
         return _turned_back(book, happenings, views, rules, i, own, mail, m, desk, out)
     if what in (COPY, ARC):
-        if what == COPY and state == PASSED:  # an arc is seen to all the same: nobody else has been given it
+        if state >= (PASSED if what == COPY else WEARY):  # nobody else has been given an arc, so it is seen to again
             return spread.DONE
         return _pass_on(book, now, happenings, views, rules, i, own, mail, m, state, desk, out)
     if what == CLOSE:

@@ -35,6 +35,7 @@ __all__ = [
     "REPAIR",
     "SEEK",
     "UNKNOWN",
+    "WEARY",
     "Copies",
     "Happenings",
     "Params",
@@ -42,6 +43,7 @@ __all__ = [
     "bounced",
     "empty_copies",
     "forward",
+    "further",
     "known",
     "next_down",
     "next_up",
@@ -56,7 +58,10 @@ a copy that was missed; a search for those in an arc whose receiver is dead."""
 
 UNKNOWN, HELD, PASSED = 0, 1, 2
 """How far a row is with an event: it has not had it; repair brought it, so it has yet to do its part when spreading asks it
-to; it has passed it on."""
+to; it has passed it on. Above that it is counted how often it was asked again."""
+WEARY = PASSED + 3
+"""Asked so often, a row does no more for an event. Where views contradict each other, as when half of all have just changed
+their minds, arcs and hints would else beget each other until the memory is full."""
 
 DONE, NO_MAIL, NO_SEEN = 0, 1, 2
 """What a move answers: done, or what it has too little of, having changed nothing."""
@@ -191,6 +196,12 @@ def note(it: Seen, event: int, i: int, state: int) -> None:
     at = _slot(it, pair)
     it.used[0] += it.slots[at] == _0
     it.slots[at], it.states[at] = pair, state
+
+
+@kernel
+def further(state: int, what: int) -> int:
+    """How far a row is with an event after it has received one more message that brings it."""
+    return max(state, HELD) if what == REPAIR else min(max(state + 1, PASSED), WEARY)
 
 
 @tiny

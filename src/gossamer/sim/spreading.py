@@ -106,7 +106,7 @@ def _spread_mail(
             if new:
                 repair.remember(past, i, event, now.cycle)
             if brings:
-                spread.note(seen, event, i, max(state, spread.HELD if what == REPAIR else spread.PASSED))
+                spread.note(seen, event, i, spread.further(state, what))
             if mail.asks[m] == ASK:
                 at = log.used[0]
                 log.event[at], log.row[at], log.sender[at], log.hop[at] = event, base + i, mail.sender[m], mail.hop[m]

@@ -69,6 +69,15 @@ def test_receipts_are_summed_up_by_event(receipts: Receipts, wanting: list[set[i
     assert hit_ratio_at_once(spread) == pytest.approx(sum(once) / len(once) if once else 1.0)
 
 
+def test_of_several_copies_the_first_counts_then_the_one_with_fewest_hops_and_repair_last_of_all() -> None:
+    later_but_nearer = summed([(0, 1, 2, 5, False), (0, 1, 7, 4, False)], [{1}] * EVENTS, set())
+    assert int(later_but_nearer.hops[0]) == 7
+    at_once = summed([(0, 1, 6, 4, False), (0, 1, 3, 4, False)], [{1}] * EVENTS, set())
+    assert int(at_once.hops[0]) == 3
+    sooner_by_repair = summed([(0, 1, 0, 1, True), (0, 1, 9, 8, False)], [{1}] * EVENTS, set())
+    assert (int(sooner_by_repair.hops[0]), int(sooner_by_repair.repaired[0])) == (9, 0)
+
+
 def lengths(wanted: list[int], last: list[int]) -> Spread:
     size, hops = np.array(wanted), np.array(last)
     none = np.zeros_like(size)

@@ -98,6 +98,16 @@ def test_views_of_everybody_complete_all_rings_and_empty_ones_none() -> None:
     assert (links_in_place(empty), rings_complete(empty)) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("corner", [0, 1])
+def test_a_corner_of_a_box_is_inside_it(corner: int) -> None:
+    points = PEOPLE.boxes[:60, corner]
+    ring = rings(PEOPLE, points, 0)
+    assert (np.diff(ring.offsets) > 1).any()
+    full = judged([[other for other in range(60) if other != row] for row in range(60)], ring, points)
+    assert (links_in_place(full), rings_complete(full)) == (1.0, 1.0)
+    assert all(row in ring.rows[ring.offsets[row] : ring.offsets[row + 1]] for row in range(60))
+
+
 def test_a_dead_row_in_a_view_harms_only_where_it_would_be_chosen() -> None:
     ring = rings(PEOPLE, POINTS, 6)
     alive = np.flatnonzero(PEOPLE.leaves > 6).tolist()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from gossamer.arrays import NONE
 from gossamer.interest.ask import Interests
-from gossamer.protocol import arcs, cyclon, fingers, links, spread, vicinity
+from gossamer.protocol import arcs, cyclon, fingers, links, relay, spread, vicinity
 from gossamer.protocol.descriptor import Book
 from gossamer.protocol.spread import ARC, CLOSE, COPY, DONE, HINT, REPAIR, SEEK, Copies, Happenings, empty_copies
-from gossamer.protocol.view import Now
+from gossamer.protocol.view import ASK, Now
 from gossamer.protocol.views import Views
 
 CIRCLE = 2**64
@@ -312,3 +312,38 @@ def test_a_row_asked_again_and_again_does_no_more_for_an_event() -> None:
     for _ in range(10):
         state = spread.further(state, ARC)
     assert state == spread.WEARY
+
+
+@given(peers(), st.data())
+def test_what_one_found_dead_was_to_pass_on_goes_to_who_comes_next_behind_it(it: Known, data: st.DataObject) -> None:
+    linked = it.links.handles[: it.links.size[0]].tolist()
+    dead = data.draw(st.integers(1, len(it.keys) - 1).filter(lambda handle: handle not in linked))  # forgotten by now
+    wanting = [handle for handle in linked if it.wants[handle] == 0]
+    above = [handle for handle in wanting if it.offset(handle) > it.offset(dead)]
+    below = [handle for handle in wanting if it.offset(handle) < it.offset(dead)]
+    expected = []
+    if above and not below:  # nobody stood before it going up: it was the next
+        expected.append(min(above, key=it.offset))
+    if len(below) > 1 and not above:  # one alone was the next going up as well, and has it already
+        expected.append(max(below, key=it.offset))
+    assert spread.bounced(it.book, it.happenings, it.links, 0, 0, dead, 0, 6, it.out) == DONE
+    told = written(it.out)
+    assert [m["to"] for m in told] == expected
+    assert {(m["what"], m["hop"]) for m in told} <= {(COPY, 6)}
+    it.out.used[0] = it.out.to.shape[0] - 1
+    assert spread.bounced(it.book, it.happenings, it.links, 0, 0, dead, 0, 6, it.out) == spread.NO_MAIL
+
+
+@pytest.mark.parametrize(
+    ("state", "asks_beyond"), [(spread.UNKNOWN, True), (spread.HELD, True), (spread.PASSED, False), (spread.WEARY - 1, False)]
+)
+def test_with_one_more_arc_a_row_sees_to_it_and_asks_nobody_beyond(state: int, asks_beyond: bool) -> None:  # noqa: FBT001
+    it = Known([100, 200, 300, 90], [0, 0, 0, 0])
+    it.link([1, 2, 3])
+    mail, how = empty_copies(1), relay.rules(spread.Params(mode="arcs"))
+    mail.sender[0], mail.to[0], mail.asks[0], mail.what[0] = 2, 0, ASK, ARC
+    mail.low[0], mail.high[0] = 80, 150
+    args = (it.book, Now(np.uint64(1), 3, 6), it.happenings, it.views, how, 0, 0, mail, 0, state, it.desk, it.out)
+    assert relay.receive(*args) == DONE
+    told = [(m["to"], m["what"]) for m in written(it.out)]
+    assert told == [(3, ARC), (1, CLOSE)][: 1 + asks_beyond]

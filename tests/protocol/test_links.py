@@ -88,6 +88,23 @@ def test_of_a_peer_that_changed_its_mind_the_newer_version_counts(depth: int) ->
         assert view.learn(latest).chosen == naive_ring(boxes, book.key, 0, latest, depth)
 
 
+def test_a_peer_that_changed_its_mind_is_weighed_like_any_other_from_then_on() -> None:
+    random, back = np.random.default_rng(33), 0
+    for _ in range(60):
+        boxes = random_boxes(random, 40, 2, 6)
+        book = book_of(random, boxes, versioned=True)
+        view, latest = View(book, 0, 1).learn(list(range(1, 20))), list(range(21, 40))
+        view.learn(latest)
+        before = view.chosen
+        while view.ordered:
+            lost = int(random.choice(view.ordered))
+            latest.remove(lost)
+            links.drop(book, view.state, 0, 0, lost)
+            assert view.learn(latest).chosen == naive_ring(boxes, book.key, 0, latest, 1)
+            back += len(view.chosen - before)
+    assert back > 60
+
+
 def test_a_row_that_wants_something_else_chooses_anew() -> None:
     random = np.random.default_rng(40)
     for _ in range(100):

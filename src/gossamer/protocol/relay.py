@@ -62,7 +62,7 @@ def _pass_on(
         low = high = arcs.whole(book.key[own])
     return arcs.cover(
         book, happenings, views, i, own, source, event, hop, low, high,
-        rules.fanout, int(rules.close != 0 and state != PASSED), desk, out,
+        rules.fanout, int(rules.close != 0 and state < PASSED), desk, out,
     )  # fmt: skip
 
 

@@ -314,7 +314,7 @@ def test_who_changes_its_mind_tells_every_link_before_it_is_judged_and_they_let_
         boxes = random_boxes(random, 40, 2, 6)
         book = book_of(random, boxes, versioned=True)
         changed, now = View(book, 0, 1).learn(list(range(1, 20))), Now(np.uint64(5), 7, 14)
-        before, mail = changed.ordered, empty_parcels(32, 1)
+        before, mail = changed.ordered, empty_parcels(len(changed.ordered), 1)
         assert rings.tell(now, changed.state, 0, 0, mail) == DONE
         assert int(mail.used[0]) == 0  # nothing has changed yet
         links.change(changed.state, 0)

@@ -317,8 +317,8 @@ def test_a_digest_lists_by_name_what_its_reader_wants() -> None:
         it.handle(Publish(1, Event(n, (2 * n, 2 * n), b"x")), 1)
     listed = []
     for cycle in range(1, 4):
-        digests = [frame for frame in frames(it.handle(Due(Timer(1, cycle * TICKS)), cycle * TICKS), "repair")]
-        listed.append([frame.events for frame in digests if frame.asks == ASK])
+        sent = frames(it.handle(Due(Timer(1, cycle * TICKS)), cycle * TICKS), "repair")
+        listed.append([frame.events for frame in sent if frame.asks == ASK])
         answer = replace(ask("rings", peer(50, 0, box(0, 4)), 1, cycle=cycle), asks=ANSWER)  # who is silent is forgotten
         it.handle(Mail((answer,)), cycle * TICKS + 1)
     rested = tuple(Event(n, (2 * n, 2 * n)) for n in range(3))

@@ -309,8 +309,10 @@ def test_a_change_of_subscriptions_is_noticed_and_then_mended(system: str) -> No
 @pytest.mark.parametrize("share", [0.01, 0.1])
 @pytest.mark.parametrize("system", ["sub2sub", "gossamer"])
 def test_spam_and_misses_are_gone_within_the_rejoin_bound(system: str, share: float) -> None:
-    """Ours: a change is no worse than a join. Misses are gone, and so is spam but for what a view of those alike may still say:
-    its entries have no age limit, and one in five thousand receipts was unwanted at the bound (sub2sub, a tenth changed).
+    """Ours: a change is no worse than a join.
+
+    Misses are gone, and so is spam but for what a view of those alike may still say, whose entries have no age limit: one in
+    five thousand receipts was unwanted at the bound (sub2sub, a tenth changed).
     """
     misses, unwanted = changed(system, share)[REJOIN_BOUND]
     assert misses == 0.0

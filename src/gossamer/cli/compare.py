@@ -91,6 +91,10 @@ def run(args: argparse.Namespace) -> int:
             progress.say(
                 f"-- your own: {own.interests.node[-1] + 1} filters, {own.published.points.shape[0]} of {own.events} events"
             )
+            if own.only_in_box:
+                progress.say(
+                    f"-- {own.only_in_box} deliveries lie in a filter's boxes and do not match its text: refused at last"
+                )
         for job in todo:
             needs(job.scenario)
         running.make_room(place, todo, replace=args.replace)
@@ -104,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
                 progress.say(f"-- {missing}; the page has its table alone")
             progress.say(f"-- {args.out / 'index.html'}")
         if args.json:
-            print(json.dumps({"scenario": args.scenario, "runs": [_told(it) for it in found]}))
+            apart = {} if own is None else {"only_in_box": own.only_in_box}
+            print(json.dumps({"scenario": args.scenario, **apart, "runs": [_told(it) for it in found]}))
         else:
             print("\n".join(lined(found)))
     return 0

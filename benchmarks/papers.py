@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FORMS = ("faithful", "better")
 PICTURES = ("rings.png", "dissemination.png")
 """Kept beside the SVGs, for slides."""
-BEYOND_NODES = 2_500
+BEYOND_NODES = 1_000
 JUDGED_AT = 40
 """The paper's cycle."""
 

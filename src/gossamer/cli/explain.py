@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.arrays import Mask
-from gossamer.errors import CallerError, DataError
+from gossamer.errors import CallerError
 from gossamer.interest.box import box_text
 from gossamer.interest.label import Datetime
 from gossamer.interest.predicate import Filter
 from gossamer.pipeline import cells, source
-from gossamer.pipeline.cells import Profile, Reading
+from gossamer.pipeline.cells import Reading
 from gossamer.pipeline.interests import Wanted, parsed, sources
+from gossamer.pipeline.ownworld import inferred
 from gossamer.pipeline.verdict import holds_all
 
 __all__ = ["configure", "run"]
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         what = f"the events take {size >> 20} MiB, more than the {_MOST_BYTES >> 20} that are looked at here"
         raise CallerError(f"{what}\nHint: fewer files; or gossamer truth, which takes any number")
     rows = [source.read(part) for part in parts]
-    reading = cells.loaded(args.schema, parts[0].header if parts else ()) if args.schema is not None else _inferred(rows)
+    reading = cells.loaded(args.schema, parts[0].header if parts else ()) if args.schema is not None else inferred(rows)
     wanted = Filter.parse(reading.schema, args.filter)
     told: dict[str, Any] = {
         "filter": wanted.text,
@@ -75,15 +76,6 @@ def run(args: argparse.Namespace) -> int:
         told |= _among(reading, wanted, args.interests)
     print(json.dumps(told) if args.json else "\n".join(_lines(told)))
     return 0
-
-
-def _inferred(rows: list[source.Rows]) -> Reading:
-    seen: dict[str, Profile] = {}
-    for name, one in chain.from_iterable(cells.profiled(some).items() for some in rows):
-        seen[name] = cells.merged(seen.get(name, Profile()), one)
-    if not seen:
-        raise DataError("the events: no rows\nHint: a line of names, then a line an event")
-    return cells.inferred(seen)
 
 
 def _on_events(reading: Reading, wanted: Filter, rows: list[source.Rows]) -> dict[str, Any]:

@@ -306,14 +306,29 @@ def test_a_change_of_subscriptions_is_noticed_and_then_mended(system: str) -> No
     assert found[REJOIN_BOUND][1] < found[0][1]
 
 
+LINGERS = pytest.mark.xfail(reason="a few still know who changed as it was; suspected, not traced: Vicinity has no age limit")
+
+
+@pytest.mark.parametrize(
+    ("system", "share"),
+    [
+        ("sub2sub", 0.01),
+        pytest.param("sub2sub", 0.1, marks=LINGERS),
+        pytest.param("gossamer", 0.01, marks=LINGERS),
+        pytest.param("gossamer", 0.1, marks=LINGERS),
+    ],
+)
+def test_spam_and_misses_are_gone_within_the_rejoin_bound(system: str, share: float) -> None:
+    """Ours: a change is no worse than a join."""
+    found = changed(system, share)
+    for cycles in (REJOIN_BOUND - 2, REJOIN_BOUND - 1, REJOIN_BOUND):
+        assert found[cycles] == (0.0, 0.0)
+
+
 @pytest.mark.parametrize("share", [0.01, 0.1])
 @pytest.mark.parametrize("system", ["sub2sub", "gossamer"])
-def test_spam_and_misses_are_gone_within_the_rejoin_bound(system: str, share: float) -> None:
-    """Ours: a change is no worse than a join.
-
-    Misses are gone, and so is spam but for what a view of those alike may still say, whose entries have no age limit: one in
-    five thousand receipts was unwanted at the bound (sub2sub, a tenth changed).
-    """
+def test_at_the_rejoin_bound_nothing_is_missed_and_next_to_nothing_is_unwanted(system: str, share: float) -> None:
+    """What does hold: one receipt in five thousand was unwanted (sub2sub, a tenth changed)."""
     misses, unwanted = changed(system, share)[REJOIN_BOUND]
     assert misses == 0.0
     assert unwanted <= 1 / 5_000
